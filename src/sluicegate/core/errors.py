@@ -1,0 +1,42 @@
+"""The errors of the library. Model output never raises one, but for a limit that the caller set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+
+
+class SluicegateError(Exception):
+    """Base of every error that the library raises on purpose."""
+
+
+class UnknownDialect(SluicegateError, LookupError):
+    """No registered format has this name.
+
+    Attributes: `kind` ("tool" or "reasoning"), `name`, `known` (all names, sorted), `closest` (the similar ones).
+    """
+
+    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+        self.kind = kind
+        self.name = name
+        self.known: Sequence[str] = sorted(known)
+        self.closest: Sequence[str] = get_close_matches(name, self.known, n=3, cutoff=0.5)
+        hint = f"; did you mean {' or '.join(self.closest)}?" if self.closest else ""
+        super().__init__(f"Unknown {kind} parser: {name}{hint}")
+
+
+class InvalidDialect(SluicegateError, ValueError):
+    """A format's table contradicts itself; raised when the table is made, never while parsing."""
+
+
+class TextLimitExceeded(SluicegateError, ValueError):
+    """More text was fed to a parser than its limit allows. `size` and `limit` are bytes of UTF-8."""
+
+    def __init__(self, size: int, limit: int) -> None:
+        self.size = size
+        self.limit = limit
+        super().__init__(f"Buffer overflow: {size} bytes exceeds maximum {limit}")
+
+
+class MachineFinished(SluicegateError, RuntimeError):
+    """`feed` or `finish` was called on a machine that has already finished: make a new one for each output."""
