@@ -1,0 +1,110 @@
+"""Events to an outcome: the one fold, for complete and streamed outputs alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sluicegate.core.events import (
+    Call,
+    CallEnd,
+    CallFault,
+    Content,
+    Diagnostic,
+    Event,
+    Fault,
+    Frame,
+    Markup,
+    Outcome,
+    Reasoning,
+    Span,
+)
+
+
+def collect(events: Iterable[Event], *, keep_frame: bool = False) -> Outcome:
+    """Reduce the events of one finished machine to its outcome.
+
+    With `keep_frame` the template's white space stays in `content` and `reasoning`, without it it is left out
+    (parsing contract, section 1).
+    """
+    content: list[tuple[int, str]] = []
+    reasoning: list[tuple[int, str]] = []
+    calls: list[Call] = []
+    faults: list[CallFault] = []
+    spans: list[Span] = []
+    diagnostics: list[Diagnostic] = []
+    numbers: dict[int, int] = {}
+    for event in events:
+        if isinstance(event, Content):
+            content.append((event.start, event.text))
+            spans.append(Span("content", event.start, event.end))
+        elif isinstance(event, Reasoning):
+            reasoning.append((event.start, event.text))
+            spans.append(Span("reasoning", event.start, event.end))
+        elif isinstance(event, Markup):
+            spans.append(Span("markup", event.start, event.end))
+        elif isinstance(event, Frame):
+            if keep_frame:
+                (content if event.side == "content" else reasoning).append((event.start, event.text))
+            spans.append(Span("frame", event.start, event.end, side=event.side))
+        elif isinstance(event, CallEnd):
+            number = len(calls)
+            numbers[event.index] = number
+            calls.append(Call(number, event.name, event.arguments, event.start, event.end))
+            spans.append(Span("call", event.start, event.end, call=number, parts=event.parts))
+        elif isinstance(event, Fault):
+            spans.append(Span("fault", event.start, event.end))
+        elif isinstance(event, CallFault):
+            faults.append(event)
+        elif isinstance(event, Diagnostic):
+            diagnostics.append(event)
+    return Outcome(
+        _in_order(content),
+        _in_order(reasoning),
+        tuple(calls),
+        tuple(faults),
+        tuple(_merge(spans)),
+        tuple(_renumbered(diagnostics, numbers)),
+    )
+
+
+def _in_order(pieces: list[tuple[int, str]]) -> str:
+    if len(pieces) > 1:
+        pieces.sort(key=lambda piece: piece[0])
+    return "".join([text for _, text in pieces])
+
+
+def _merge(spans: list[Span]) -> list[Span]:
+    """The spans in order, neighbours of one kind joined, so that the cutting of the text does not show."""
+    if len(spans) < 2:
+        return spans
+    spans.sort(key=lambda span: span.start)
+    merged: list[Span] = []
+    last = spans[0]
+    for span in spans[1:]:
+        if span.kind == last.kind and span.kind not in {"call", "fault"} and span.side == last.side:
+            last = Span(last.kind, last.start, span.end, side=last.side)
+        else:
+            merged.append(last)
+            last = span
+    merged.append(last)
+    return merged
+
+
+def _renumbered(diagnostics: list[Diagnostic], numbers: dict[int, int]) -> list[Diagnostic]:
+    """The diagnostics in order of place; a call is named by its number in the outcome, a fault by none."""
+    diagnostics.sort(key=lambda diagnostic: (diagnostic.start, diagnostic.end, diagnostic.code))
+    return [
+        diagnostic
+        if diagnostic.call is None
+        else Diagnostic(
+            diagnostic.code,
+            diagnostic.severity,
+            diagnostic.start,
+            diagnostic.end,
+            diagnostic.message,
+            numbers.get(diagnostic.call),
+            diagnostic.raw,
+            diagnostic.incomplete,
+        )
+        for diagnostic in diagnostics
+    ]

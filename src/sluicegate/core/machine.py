@@ -1,0 +1,83 @@
+"""One output through one format: text in, events out.
+
+A format's reader is a generator: it takes what it can from the window, appends events to the context and
+yields when it needs more text. A complete parse is one `feed` and one `finish` of the same machine.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from sluicegate.core.context import Context
+from sluicegate.core.errors import MachineFinished
+from sluicegate.core.events import Event
+from sluicegate.core.patterns import Steps
+
+
+class ToolFormat(Protocol):
+    """How a model family writes tool calls."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Parser names of the format, the first is the main one."""
+        ...
+
+    @property
+    def markers(self) -> tuple[str, ...]:
+        """The literals that open a call or a section, for detection and diagnostics."""
+        ...
+
+    def read(self, context: Context) -> Steps:
+        """Read one output."""
+        ...
+
+
+class ReasoningFormat(Protocol):
+    """How a model family writes its chain of thought."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Parser names of the format, the first is the main one."""
+        ...
+
+    @property
+    def markers(self) -> tuple[str, ...]:
+        """The literals that open a block, for detection and diagnostics."""
+        ...
+
+    def read(self, context: Context, in_reasoning: bool | None) -> Steps:
+        """Read one output; `in_reasoning` says what the prompt left open, None is the format's own default."""
+        ...
+
+
+class FormatMachine:
+    """Runs one reader over one output. No input makes it raise; using it after `finish` does (`MachineFinished`)."""
+
+    __slots__ = ("_context", "_finished", "_steps")
+
+    def __init__(self, steps: Steps, context: Context) -> None:
+        self._context = context
+        self._steps = steps
+        self._finished = False
+
+    def feed(self, chunk: str) -> list[Event]:
+        """Take the next piece of the raw text and return what is certain now."""
+        if self._finished:
+            raise MachineFinished("the machine has finished; make a new one for each output")
+        context = self._context
+        context.window.feed(chunk)
+        next(self._steps)
+        events = context.events[:]
+        context.events.clear()
+        return events
+
+    def finish(self) -> list[Event]:
+        """The text has ended: decide what was open and return the last events."""
+        if self._finished:
+            raise MachineFinished("the machine has finished; make a new one for each output")
+        self._finished = True
+        context = self._context
+        context.window.final = True
+        for _ in self._steps:
+            raise AssertionError("a reader asked for text after the end")
+        return context.events

@@ -1,0 +1,172 @@
+"""Markers and patterns that can be searched for in text that is still growing.
+
+`Markers` finds the next of several literals and says what suffix may still become one. `Pattern` is a short
+sequence that must follow a marker; it answers yes, no, or "needs more text". Both compile to `re` patterns
+once, when a format's table is made, and never look at text twice but for a bounded suffix.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterable, Sequence
+from enum import Enum
+from typing import Final, TypeAlias
+
+from msgspec import Struct
+
+from sluicegate.core.errors import InvalidDialect
+from sluicegate.core.window import Window
+
+WHITE_SPACE: Final = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+"""Unicode White_Space; `str.isspace` differs (U+001C to U+001F)."""
+
+SPACE_CLASS: Final = r"\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+"""The same as the inside of a regular expression's character class."""
+
+RUN_LIMIT: Final = 256
+"""Longest variable part of a marker, in code points; a longer one is not a marker."""
+
+Steps: TypeAlias = Generator[None, None, None]
+"""A reader at work: it yields when it needs more text and ends when it is done."""
+
+
+class Cut(Enum):
+    """What a reader returns when the text ended before something was decided."""
+
+    CUT = "cut"
+
+
+CUT: Final = Cut.CUT
+
+
+class Run(Struct, frozen=True):
+    """A run of characters: `characters` is the inside of a character class, captured under `name` if given."""
+
+    characters: str
+    at_least: int = 0
+    at_most: int = RUN_LIMIT
+    name: str = ""
+
+
+class Either(Struct, frozen=True):
+    """One of several alternatives, tried in order; each is an element or a sequence of elements."""
+
+    alternatives: tuple[str | tuple[Element, ...], ...]
+
+
+Element: TypeAlias = "str | Run | Either"
+
+SPACE: Final = Run(SPACE_CLASS)
+SOME_SPACE: Final = Run(SPACE_CLASS, 1)
+
+
+def either(*alternatives: str | tuple[Element, ...]) -> Either:
+    """One of several alternatives, tried in order."""
+    return Either(alternatives)
+
+
+def _sequence(alternative: str | tuple[Element, ...]) -> tuple[Element, ...]:
+    return (alternative,) if isinstance(alternative, str) else alternative
+
+
+def _whole(elements: Sequence[Element]) -> str:
+    """The regular expression of a whole match."""
+    parts: list[str] = []
+    for element in elements:
+        if isinstance(element, str):
+            parts.append(re.escape(element))
+        elif isinstance(element, Run):
+            run = f"[{element.characters}]{{{element.at_least},{element.at_most}}}"
+            parts.append(f"(?P<{element.name}>{run})" if element.name else run)
+        else:
+            parts.append("(?:" + "|".join(_whole(_sequence(a)) for a in element.alternatives) + ")")
+    return "".join(parts)
+
+
+def _beginning(elements: Sequence[Element]) -> str:
+    r"""The regular expression of every beginning of a match that reaches to the end of the text."""
+    if not elements:
+        return r"(?!)"
+    first, rest = elements[0], elements[1:]
+    if isinstance(first, str):
+        expression = _beginning(rest)
+        for character in reversed(first):
+            expression = rf"(?:\Z|{re.escape(character)}{expression})"
+        return expression
+    if isinstance(first, Run):
+        run = f"[{first.characters}]"
+        more = rf"{run}{{{first.at_least},{first.at_most}}}(?:\Z|{_beginning(rest)})"
+        return rf"(?:{run}{{0,{first.at_least - 1}}}\Z|{more})" if first.at_least else more
+    return "(?:" + "|".join(_beginning((*_sequence(a), *rest)) for a in first.alternatives) + ")"
+
+
+class Pattern:
+    """A sequence of literals, capped runs and alternatives that may match at a place.
+
+    `match` is a whole match, `may_match` tells whether more text could make it one (both are bound methods of
+    compiled patterns: `(text, pos) -> re.Match | None`).
+    """
+
+    __slots__ = ("elements", "match", "may_match")
+
+    def __init__(self, *elements: Element) -> None:
+        self.elements = elements
+        self.match = re.compile(_whole(elements)).match
+        self.may_match = re.compile(_beginning(elements)).match
+
+    def expect(self, window: Window) -> Generator[None, None, re.Match[str] | Cut | None]:
+        """Match at the window's position, waiting for text as long as it may match.
+
+        Nothing is consumed. Returns the match (its positions are those of `window.text`), None if it cannot match,
+        `CUT` if the text ended before that was decided.
+        """
+        while True:
+            found = self.match(window.text, window.pos)
+            if found is not None:
+                return found
+            if self.may_match(window.text, window.pos) is None:
+                return None
+            if window.final:
+                return CUT
+            yield
+
+
+class Markers:
+    """A set of literals to search for."""
+
+    __slots__ = ("_beginning", "_first", "_growing", "_search", "literals", "longest")
+
+    def __init__(self, literals: Iterable[str]) -> None:
+        self.literals = tuple(sorted(set(literals), key=lambda literal: (-len(literal), literal)))
+        if not self.literals or not all(self.literals):
+            raise InvalidDialect(f"markers must be non-empty literals: {self.literals!r}")
+        self.longest = len(self.literals[0])
+        # No groups: they cost the search its skip over first characters.
+        self._search = re.compile("|".join(map(re.escape, self.literals))).search
+        beginnings = {literal[:end] for literal in self.literals for end in range(1, len(literal))}
+        by_length = sorted(beginnings, key=len, reverse=True)
+        self._beginning = re.compile(rf"(?:{'|'.join(map(re.escape, by_length))})\Z").search if by_length else None
+        # A marker that begins a longer one is undecided while it ends the text.
+        self._growing = frozenset(a for a in self.literals if any(b != a and b.startswith(a) for b in self.literals))
+        firsts = {literal[0] for literal in self.literals}
+        self._first = firsts.pop() if len(firsts) == 1 else ""
+
+    def find(self, text: str, pos: int, final: bool) -> tuple[str | None, int]:
+        """Search from `pos`: the next literal and where it starts, or None and from where text must be held.
+
+        Text before the returned position holds no literal and no beginning of one.
+        """
+        if self._first:
+            pos = text.find(self._first, pos)
+            if pos < 0:
+                return None, len(text)
+        found = self._search(text, pos)
+        if found is not None:
+            literal = found[0]
+            if literal in self._growing and not final and found.end() == len(text):
+                return None, found.start()
+            return literal, found.start()
+        if final or self._beginning is None:
+            return None, len(text)
+        held = self._beginning(text, max(pos, len(text) - self.longest + 1))
+        return None, held.start() if held is not None else len(text)
