@@ -40,3 +40,18 @@ class TextLimitExceeded(SluicegateError, ValueError):
 
 class MachineFinished(SluicegateError, RuntimeError):
     """`feed` or `finish` was called on a machine that has already finished: make a new one for each output."""
+
+
+class InvalidSetting(SluicegateError, ValueError):
+    """A setting cannot be used; the service does not start with it.
+
+    Attributes: `field` (name of the setting), `value` (as given; a secret is never passed here, see `HIDDEN`), `reason`.
+    """
+
+    HIDDEN = "<hidden>"
+
+    def __init__(self, field: str, value: object, reason: str) -> None:
+        self.field = field
+        self.value = value
+        self.reason = reason
+        super().__init__(f"Invalid value for field '{field}': {value} - {reason}")
