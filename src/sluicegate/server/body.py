@@ -1,0 +1,217 @@
+"""JSON bodies, read strictly: from bytes to a struct, or to an error that names the member and the place."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from .request import Request
+from .response import ErrorShape, Refused, Response, error_response
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+_JSON_TYPE = re.compile(rb"application/(?:json|[!#$&^_.+0-9a-z-]+\+json)[ \t]*(?:;.*)?", re.IGNORECASE | re.DOTALL)
+_LONE_SURROGATE = re.compile(
+    rb"(?<!\\)(?:\\\\)*\\u[dD](?:[89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|[c-fC-F][0-9a-fA-F]{2})"
+)
+_DUPLICATES_ARE_FREE: Mapping[str, Any] = {}
+_WORDS = {
+    "str": "a string",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "a boolean",
+    "null": "null",
+    "array": "an array",
+    "object": "an object",
+}
+
+
+class InvalidJson(Exception):
+    """The body is not JSON, or not UTF-8."""
+
+
+class InvalidBody(Exception):
+    """The body is JSON of the wrong shape. `param` is the top-level member, None for the body as a whole."""
+
+    def __init__(self, message: str, param: str | None) -> None:
+        super().__init__(message)
+        self.param = param
+
+
+def content_refusal(request: Request) -> Response | None:
+    """The refusal of a body that is not sent as plain JSON, if it is not."""
+    content_type = encoding = None
+    for name, value in request.headers:
+        if name == b"content-type" and content_type is None:
+            content_type = value
+        elif name == b"content-encoding" and encoding is None:
+            encoding = value
+    if encoding is not None and encoding.strip().lower() not in (b"identity", b""):
+        return error_response(
+            request.route.shape,
+            415,
+            "unsupported_content_encoding",
+            f"content-encoding '{encoding.decode('latin-1')}' is not supported: send the body as it is",
+            headers=((b"accept-encoding", b"identity"),),
+        )
+    if content_type == b"application/json" or (
+        content_type is not None and _JSON_TYPE.fullmatch(content_type.strip(b" \t"))
+    ):
+        return None
+    return error_response(
+        request.route.shape, 415, "unsupported_media_type", "content-type must be application/json"
+    )
+
+
+class BodyReader(Generic[T]):
+    """Reads bodies of one type.
+
+    `nested` names the members inside known members that must not come twice either: for the member `tools`
+    of tool definitions `{"tools": {"type": {}, "function": {"name": {}, …}}}`.
+    """
+
+    def __init__(self, type: type[T], nested: Mapping[str, Any] = _DUPLICATES_ARE_FREE) -> None:  # noqa: A002
+        self._decode = msgspec.json.Decoder(type).decode
+        names = [field.encode_name for field in msgspec.structs.fields(type)]
+        self._known: dict[str, Any] = {name: nested.get(name, _DUPLICATES_ARE_FREE) for name in names}
+        self._keys = [b'"' + name.encode() + b'"' for name in names]
+        self._nested_keys = [b'"' + name.encode() + b'"' for name in _names_in(nested)]
+        self._fields = names
+
+    def read(self, body: bytes) -> T:
+        """The body as a struct. Raises `InvalidJson` and `InvalidBody`."""
+        try:
+            value = self._decode(body)
+        except msgspec.ValidationError as error:
+            check_json(body)
+            self._refuse_duplicates(body)
+            raise _invalid(str(error)) from None
+        except msgspec.DecodeError as error:
+            raise _malformed(body, str(error)) from None
+        except RecursionError:
+            raise InvalidJson("request body is not valid JSON: it is nested too deeply") from None
+        if not body.isascii():
+            check_text(body)
+        if self._may_have_duplicates(body):
+            self._refuse_duplicates(body)
+        return value
+
+    def _may_have_duplicates(self, body: bytes) -> bool:
+        """Cheap and never wrong when false: no known member's name comes twice as a whole string."""
+        if b"\\u00" in body:  # a name may be spelt with escapes
+            return True
+        if any(body.count(key) > 1 for key in self._keys):
+            return True
+        return any(body.count(key) > 1 for key in self._nested_keys)
+
+    def _refuse_duplicates(self, body: bytes) -> None:
+        try:
+            members = json.loads(body, object_pairs_hook=_Members)
+        except (ValueError, RecursionError):  # what Python refuses beyond JSON, such as numbers of 5,000 digits
+            return
+        _refuse_duplicates_in(members, self._known, "")
+
+
+class _Members(list[tuple[str, Any]]):
+    """The members of an object, duplicates included."""
+
+
+def _names_in(known: Mapping[str, Any]) -> set[str]:
+    names: set[str] = set()
+    for value in known.values():
+        names |= set(value) | _names_in(value)
+    return names
+
+
+def _refuse_duplicates_in(value: Any, known: Mapping[str, Any], place: str) -> None:
+    if isinstance(value, _Members):
+        seen: set[str] = set()
+        for name, inner in value:
+            if name not in known:
+                continue
+            if name in seen:
+                where = f"{place}.{name}" if place else name
+                raise InvalidBody(f"field '{where}' appears twice", where.split(".")[0].split("[")[0])
+            seen.add(name)
+            _refuse_duplicates_in(inner, known[name], f"{place}.{name}" if place else name)
+    elif isinstance(value, list) and known:
+        for index, inner in enumerate(value):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+            _refuse_duplicates_in(inner, known, f"{place}[{index}]")
+
+
+# ---------------------------------------------------------------- errors in words
+
+
+def check_text(body: bytes) -> None:
+    """Raise `InvalidJson` unless the body is UTF-8."""
+    try:
+        body.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidJson(f"request body is not valid UTF-8 (byte {error.start})") from None
+
+
+def check_json(body: bytes) -> None:
+    """Raise `InvalidJson` unless the body is JSON."""
+    check_text(body)
+    try:
+        msgspec.json.decode(body, type=msgspec.Raw)
+    except msgspec.DecodeError as error:
+        raise _malformed(body, str(error)) from None
+    except RecursionError:
+        raise InvalidJson("request body is not valid JSON: it is nested too deeply") from None
+
+
+def _malformed(body: bytes, reason: str) -> InvalidJson:
+    try:
+        check_text(body)
+    except InvalidJson as error:
+        return error
+    found = re.fullmatch(r"(?:JSON is malformed: )?(.*?)(?: \(byte (\d+)\))?", reason)
+    words, offset = (found[1], found[2]) if found else (reason, None)
+    if words.startswith("Input data was truncated"):
+        lone = _LONE_SURROGATE.search(body)
+        words, offset = (
+            ("lone surrogate escape in a string", str(lone.start()))
+            if lone
+            else ("unexpected end of input", str(len(body)))
+        )
+    if "surrogate" in words:
+        words = "lone surrogate escape in a string"
+    return InvalidJson(f"request body is not valid JSON: {words} at byte {offset or 0}")
+
+
+def _invalid(reason: str) -> InvalidBody:
+    """What msgspec says about a wrong shape, in terms of members."""
+    words, _, path = reason.partition(" - at `$")
+    place = path.rstrip("`").removeprefix(".")
+    param = re.split(r"[.\[]", place, maxsplit=1)[0] or None
+    missing = re.fullmatch(r"Object missing required field `(.+)`", words)
+    if missing:
+        if param is None:
+            return InvalidBody(f"field '{missing[1]}' is required", missing[1])
+        return InvalidBody(f"{place}: field '{missing[1]}' is required", param)
+    expected = re.fullmatch(r"Expected `(.+?)`(?: ([<>]=) (\S+))?(?:, got `(.+)`)?", words)
+    if expected is None:
+        return InvalidBody(f"field '{place}': {words}" if place else words, param)
+    if param is None:
+        return InvalidBody("request body must be a JSON object", None)
+    wanted = " or ".join(_WORDS.get(kind, kind) for kind in expected[1].split(" | "))
+    bound = f" {'at least' if expected[2] == '>=' else 'at most'} {expected[3]}" if expected[2] else ""
+    got = f", not {_WORDS.get(expected[4], expected[4])}" if expected[4] else ""
+    return InvalidBody(f"field '{param}' has the wrong shape: {place} must be {wanted}{bound}{got}", param)
+
+
+def body_refusal(shape: ErrorShape, error: InvalidJson | InvalidBody) -> Response:
+    """The answer to a body that cannot be read."""
+    if isinstance(error, InvalidBody):
+        return error_response(shape, 422, "invalid_body", str(error), param=error.param)
+    return error_response(shape, 400, "invalid_json", str(error))
+
+
+def refuse_field(shape: ErrorShape, message: str, param: str) -> Refused:
+    """A refusal of a body whose members do not go together."""
+    return Refused(error_response(shape, 422, "invalid_body", message, param=param))
