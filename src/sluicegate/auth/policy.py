@@ -67,7 +67,6 @@ class Refusal:
     challenge: str | None = None
     retry_after: int | None = None
     """Seconds."""
-    error_type: str = "invalid_request_error"
     serving_shape: bool = False
     """Whether the body has the shape of the serving routes whatever the path."""
 
@@ -115,7 +114,6 @@ UNAVAILABLE = Refusal(
     "Token verification is temporarily unavailable",
     "unavailable",
     retry_after=5,
-    error_type="server_error",
 )
 
 
