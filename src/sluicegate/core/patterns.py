@@ -146,7 +146,7 @@ class Markers:
         beginnings = {literal[:end] for literal in self.literals for end in range(1, len(literal))}
         by_length = sorted(beginnings, key=len, reverse=True)
         self._beginning = re.compile(rf"(?:{'|'.join(map(re.escape, by_length))})\Z").search if by_length else None
-        # A marker that begins a longer one is undecided while it ends the text.
+        # A marker that begins a longer one is undecided while the text may go on to the longer one.
         self._growing = frozenset(a for a in self.literals if any(b != a and b.startswith(a) for b in self.literals))
         firsts = {literal[0] for literal in self.literals}
         self._first = firsts.pop() if len(firsts) == 1 else ""
@@ -163,9 +163,12 @@ class Markers:
         found = self._search(text, pos)
         if found is not None:
             literal = found[0]
-            if literal in self._growing and not final and found.end() == len(text):
-                return None, found.start()
-            return literal, found.start()
+            start = found.start()
+            if literal in self._growing and not final and len(text) - start < self.longest:
+                tail = text[start:]
+                if any(longer.startswith(tail) for longer in self.literals if len(longer) > len(tail)):
+                    return None, start
+            return literal, start
         if final or self._beginning is None:
             return None, len(text)
         held = self._beginning(text, max(pos, len(text) - self.longest + 1))
