@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sluicegate.core.events import Diagnostic, Event, Severity
 from sluicegate.core.schema import Tools
 from sluicegate.core.window import Window
+
+if TYPE_CHECKING:
+    from sluicegate.core.call import CallBuilder
 
 HELD_TEXT_LIMIT: Final = 4_194_304
 """Default limit of text that waits for a decision, in code points."""
@@ -16,10 +19,11 @@ HELD_TEXT_LIMIT: Final = 4_194_304
 class Context:
     """Shared by the readers of one machine.
 
-    `details` asks for the sub-spans of keys and values, `deltas` for arguments as they grow.
+    `details` asks for the sub-spans of keys and values, `deltas` for arguments as they grow. `announced` counts the
+    calls whose name went out, `open_call` is the one whose arguments are growing.
     """
 
-    __slots__ = ("deltas", "details", "events", "held_text_limit", "tools", "window")
+    __slots__ = ("announced", "deltas", "details", "events", "held_text_limit", "open_call", "tools", "window")
 
     def __init__(
         self,
@@ -31,6 +35,8 @@ class Context:
     ) -> None:
         self.window = Window()
         self.events: list[Event] = []
+        self.announced = 0
+        self.open_call: CallBuilder | None = None
         self.tools = Tools(tools)
         self.deltas = deltas
         self.details = details

@@ -125,7 +125,9 @@ class Diagnostic(Struct, frozen=True, gc=False, tag="diagnostic", omit_defaults=
 
 
 Tile: TypeAlias = Content | Reasoning | Frame | Markup | Fault | CallEnd
-Event: TypeAlias = Content | Reasoning | Frame | Markup | Fault | CallStart | ArgumentsDelta | CallEnd | CallFault | Diagnostic
+Event: TypeAlias = (
+    Content | Reasoning | Frame | Markup | Fault | CallStart | ArgumentsDelta | CallEnd | CallFault | Diagnostic
+)
 
 
 class Span(Struct, frozen=True, gc=False, omit_defaults=True):

@@ -67,6 +67,8 @@ class FormatMachine:
         context = self._context
         context.window.feed(chunk)
         next(self._steps)
+        if context.deltas and context.open_call is not None:
+            context.open_call.send()
         events = context.events[:]
         context.events.clear()
         return events

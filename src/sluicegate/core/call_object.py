@@ -1,0 +1,166 @@
+"""A call written as a JSON object: `{"name": …, "arguments": …}` in the key names of a format."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator
+from typing import Literal
+
+from msgspec import Struct
+
+from sluicegate.core.call import CallBuilder
+from sluicegate.core.context import Context
+from sluicegate.core.json_reader import JsonReader, Write
+
+
+class CallObject(Struct, frozen=True, kw_only=True):
+    """The members of a format's call object; earlier keys are preferred.
+
+    `without_arguments` says what an object with a name alone is: a call with `{}`, that only if the name is
+    declared, or no call. `name_first` allows the name to be sent as soon as it is read. `object_arguments` asks
+    for an object as arguments.
+    """
+
+    name_keys: tuple[str, ...] = ("name",)
+    argument_keys: tuple[str, ...] = ("arguments", "parameters")
+    without_arguments: Literal["empty", "declared", "never"] = "empty"
+    name_first: bool = True
+    object_arguments: bool = False
+
+
+class ReadObject(Struct):
+    """What was read so far of a call object. `problem` says why it is no call, once that is known."""
+
+    name: str | None = None
+    name_started: bool = False
+    has_arguments: bool = False
+    arguments: str = ""
+    problem: str = ""
+
+
+def _nothing(_piece: str) -> None:
+    """Read and forget."""
+
+
+def read_call_object(
+    context: Context, reader: JsonReader, call: CallBuilder, shape: CallObject, found: ReadObject
+) -> Generator[None, None, None]:
+    """Read the object whose `{` is next in the window, filling `found` as it goes.
+
+    The preferred arguments are written to `call` as they grow. Raises `JsonBroken` or `JsonCut`.
+    """
+    window = context.window
+    reader.token()
+    window.pos += 1
+    reader.open += 1
+    names: dict[str, str | None] = {}
+    second: dict[str, str] = {}
+    seen: set[str] = set()
+    following = yield from reader.space()
+    if following == "}":
+        reader.token()
+        window.pos += 1
+        reader.open -= 1
+        found.problem = "the object has no name"
+        return
+    while True:
+        following = yield from reader.space()
+        if following != '"':
+            yield from reader.expect('"')
+        pieces: list[str] = []
+        yield from reader.string(pieces.append)
+        key = _decoded(pieces)
+        yield from reader.expect(":")
+        following = yield from reader.space()
+        start = window.offset
+        if key in shape.name_keys:
+            if key in seen:
+                found.problem = f"the object has two members {key!r}"
+            found.name_started = found.name_started or following == '"'
+            pieces = []
+            yield from reader.value(pieces.append)
+            names[key] = _decoded(pieces) if following == '"' else None
+            if following == '"':
+                call.parts = (
+                    [part for part in call.parts if part.kind != "name"] if key == shape.name_keys[0] else call.parts
+                )
+                if key == shape.name_keys[0] or not any(part.kind == "name" for part in call.parts):
+                    call.part("name", start + 1, window.offset - 1)
+        elif key in shape.argument_keys:
+            if key in seen:
+                found.problem = f"the object has two members {key!r}"
+            preferred = key == shape.argument_keys[0]
+            if shape.object_arguments and following not in "{":
+                found.problem = f"the member {key!r} is no object"
+            write: Write = _nothing
+            pieces = []
+            if not found.problem:
+                write = call.write if preferred else pieces.append
+            if preferred:
+                found.has_arguments = True
+                call.parts = [part for part in call.parts if part.kind == "name"]
+                _announce(call, shape, names, found, final=False)
+            reader.members.clear()
+            yield from reader.value(write)
+            if preferred or shape.argument_keys[0] not in seen:
+                call.part("arguments", start, window.offset)
+                for key_start, key_end, value_start, value_end in reader.members:
+                    call.part("key", key_start, key_end)
+                    call.part("value", value_start, value_end)
+            if not preferred:
+                second.setdefault(key, "".join(pieces))
+        else:
+            yield from reader.value(_nothing)
+        seen.add(key)
+        _announce(call, shape, names, found, final=False)
+        following = yield from reader.space()
+        if following == ",":
+            yield from reader.expect(",")
+            continue
+        yield from reader.expect("}")
+        reader.open -= 1
+        break
+    _announce(call, shape, names, found, final=True)
+    if found.name is None or not found.name.strip():
+        found.problem = found.problem or "the object has no name that is a non-empty string"
+    if found.problem:
+        return
+    if found.has_arguments:
+        found.arguments = "".join(call.written)
+        return
+    for key in shape.argument_keys[1:]:
+        if key in second:
+            found.has_arguments = True
+            found.arguments = second[key]
+            call.write(found.arguments)
+            return
+    declared = found.name is not None and context.tools.declares(found.name)
+    if shape.without_arguments == "empty" or (shape.without_arguments == "declared" and declared):
+        found.arguments = "{}"
+        call.write("{}")
+    else:
+        found.problem = "the object has a name alone, and no tool declares it"
+
+
+def _decoded(pieces: list[str]) -> str:
+    text = "".join(pieces)
+    inside = text[1:-1]
+    return inside if "\\" not in inside else json.loads(text, strict=False)
+
+
+def _announce(
+    call: CallBuilder, shape: CallObject, names: dict[str, str | None], found: ReadObject, *, final: bool
+) -> None:
+    """Note the name, and send it once nothing later can disqualify it."""
+    first = shape.name_keys[0]
+    if first in names:
+        found.name = names[first]
+    elif final or len(shape.name_keys) == 1:
+        found.name = next((names[key] for key in shape.name_keys if names.get(key) is not None), None)
+    else:
+        return
+    if found.name is None or not found.name.strip() or found.problem or final:
+        return
+    call.name = found.name
+    if shape.name_first or found.has_arguments:
+        call.announce(found.name)

@@ -1,0 +1,245 @@
+"""The payload shape: a header, one JSON value, a tail.
+
+Either the header holds the name and the JSON is the arguments, or the JSON is a call object.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator
+from dataclasses import dataclass
+from re import Match
+from typing import Final, Literal
+
+from sluicegate.core.blocks import BlockFormat, Opener, Session
+from sluicegate.core.call import CallBuilder
+from sluicegate.core.call_object import CallObject, ReadObject, read_call_object
+from sluicegate.core.errors import InvalidDialect
+from sluicegate.core.json_reader import JsonBroken, JsonCut, JsonReader
+from sluicegate.core.patterns import SPACE_CLASS, Markers, Steps
+
+_SPACE: Final = re.compile(f"[{SPACE_CLASS}]*").match
+
+
+@dataclass(frozen=True, kw_only=True)
+class Header:
+    """The text between opener and JSON: `begins`, then up to `until` text of the `form` that names the call in `name`.
+
+    A marker or end-of-turn token inside is a fault.
+    """
+
+    until: str
+    form: str
+    begins: str = ""
+
+
+class _Malformed(Exception):
+    """The block is no call: what is wrong, and from which raw offset the fault's end is searched."""
+
+    def __init__(self, message: str, resume: int, code: str = "malformed_call") -> None:
+        super().__init__(message)
+        self.message = message
+        self.resume = resume
+        self.code = code
+
+
+class _Cut(Exception):
+    """The text ended inside the block."""
+
+
+@dataclass(kw_only=True, eq=False)
+class Payload(BlockFormat):
+    """A format of this shape.
+
+    Exactly one of `header` (the JSON is the arguments) and `call_object` is given. `value_member` wraps arguments that are no
+    object; without it they are a fault. `tail` must follow the JSON after white space, which must end with `tail_behind` if given. With `optional_tail`
+    the call is also complete before the next opener, an end-of-turn token, or the end of the text (a cut tail included).
+    `resume_at` says from where a fault's end is searched when the JSON is broken.
+    """
+
+    header: Header | None = None
+    call_object: CallObject | None = None
+    value_member: str = ""
+    tail: str
+    tail_behind: str = ""
+    optional_tail: bool = False
+    resume_at: Literal["opener", "json", "token"] = "json"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.header is None) == (self.call_object is None):
+            raise InvalidDialect(f"{self.names[0]}: a payload has either a header or a call object")
+        inside = (*self._openers, *self.closers, *self.sections, *self.sections.values(), *self.layout.end_tokens)
+        self._name_markers: Final = inside
+        if self.header is not None:
+            self._header_end: Final = Markers((self.header.until, *inside))
+            self._header_form: Final = re.compile(self.header.form, re.DOTALL).fullmatch
+        endings = (self.tail, *self._openers, *self.layout.end_tokens) if self.optional_tail else (self.tail,)
+        self._endings: Final = Markers(endings)
+
+    def read_block(self, session: Session, opener: Opener, found: Match[str] | None) -> Steps:
+        """Read one call."""
+        window = session.window
+        call = session.call()
+        session.take(len(opener.literal))
+        body = window.offset
+        try:
+            if self.header is not None:
+                yield from self._read_arguments(session, call, self.header, body)
+            else:
+                yield from self._read_object(session, call, body)
+        except _Cut:
+            window.pos = len(window.text)
+            call.fault("incomplete_call", "the text ends inside the call", incomplete=True)
+        except _Malformed as problem:
+            yield from self.resynchronise(session, call, problem.resume, problem.code, problem.message)
+
+    def _read_arguments(self, session: Session, call: CallBuilder, header: Header, body: int) -> Steps:
+        window, context = session.window, session.context
+        name = yield from self._read_header(session, call, header, body)
+        call.announce(name)
+        last = yield from self._skip_space(session)
+        json_start = window.offset
+        resume = body if self.resume_at == "opener" else json_start
+        wrapped = False
+        if last and last not in "{":
+            if not self.value_member:
+                raise _Malformed("the arguments are no JSON object", resume)
+            wrapped = True
+            call.write('{"' + self.value_member + '":')
+        reader = JsonReader(context)
+        reader.open = int(wrapped)
+        yield from self._read_json(reader, reader.value(call.write), json_start, resume)
+        if wrapped:
+            call.write("}")
+        call.part("arguments", json_start, window.offset)
+        for key_start, key_end, value_start, value_end in reader.members:
+            call.part("key", key_start, key_end)
+            call.part("value", value_start, value_end)
+        yield from self._read_tail(session, resume if self.resume_at == "opener" else window.offset - 1)
+        self._report_duplicates(session, call, reader)
+        call.end(name)
+
+    def _read_object(self, session: Session, call: CallBuilder, body: int) -> Steps:
+        window, context = session.window, session.context
+        shape = self.call_object
+        assert shape is not None
+        following = yield from self._skip_space(session)
+        json_start = window.offset
+        resume = body if self.resume_at == "opener" else json_start
+        if following != "{":
+            raise _Malformed("the call is no JSON object", resume)
+        reader = JsonReader(context)
+        found = ReadObject()
+        reading = read_call_object(context, reader, call, shape, found)
+        yield from self._read_json(reader, reading, json_start, resume)
+        if found.name is not None and any(marker in found.name for marker in self._name_markers):
+            found.problem = "the name holds a marker of the format"
+        if found.problem:
+            raise _Malformed(found.problem, window.offset)
+        yield from self._read_tail(session, window.offset)
+        self._report_duplicates(session, call, reader)
+        assert found.name is not None
+        call.end(found.name, found.arguments)
+
+    def _read_header(
+        self, session: Session, call: CallBuilder, header: Header, body: int
+    ) -> Generator[None, None, str]:
+        window = session.window
+        while header.begins:
+            if window.text.startswith(header.begins, window.pos):
+                session.take(len(header.begins))
+                break
+            if not header.begins.startswith(window.text[window.pos :]):
+                raise _Malformed(f"the call does not begin with {header.begins!r}", body)
+            if window.final:
+                raise _Cut
+            yield
+        begin = window.offset
+        while True:
+            literal, at = self._header_end.find(window.text, window.pos, window.final)
+            window.pos = at
+            if literal is not None:
+                break
+            if window.final:
+                raise _Cut
+            yield
+        end = window.offset
+        text = window.slice(begin, end)
+        found = self._header_form(text) if literal == header.until else None
+        if found is None or not found["name"].strip():
+            raise _Malformed("the call has no readable header", body)
+        session.take(len(header.until))
+        name = found["name"].strip()
+        start = begin + found.start("name")
+        call.part("name", start, start + len(found["name"]))
+        return name
+
+    def _read_json(self, reader: JsonReader, reading: Steps, json_start: int, resume: int) -> Steps:
+        try:
+            yield from reading
+        except JsonCut:
+            raise _Cut from None
+        except JsonBroken as problem:
+            at = problem.token if self.resume_at == "token" else resume
+            raise _Malformed(problem.message, at, problem.code) from None
+
+    def _read_tail(self, session: Session, resume: int) -> Steps:
+        """Consume white space and the tail, or what may stand in its place."""
+        window = session.window
+        last = ""
+        while True:
+            found = _SPACE(window.text, window.pos)
+            assert found is not None
+            if found.end() > window.pos:
+                window.pos = found.end()
+                last = window.text[window.pos - 1]
+            if window.pos < len(window.text) or window.final:
+                break
+            yield
+        if last != self.tail_behind and self.tail_behind:
+            if window.pos == len(window.text) and window.final:
+                raise _Cut
+            raise _Malformed(f"no {self.tail_behind!r} before {self.tail!r}", resume)
+        while True:
+            text, pos = window.text, window.pos
+            literal, at = self._endings.find(text, pos, window.final)
+            if literal is not None and at == pos:
+                if literal == self.tail:
+                    window.pos += len(literal)
+                return
+            rest = text[pos:]
+            if window.final and len(rest) < len(self.tail) and self.tail.startswith(rest):
+                if not self.optional_tail:
+                    raise _Cut
+                window.pos = len(text)
+                return
+            if literal is not None or window.final or at > pos:
+                if self.optional_tail and window.final and any(e.startswith(rest) for e in self._endings.literals):
+                    return
+                raise _Malformed(f"something other than {self.tail!r} follows the JSON", resume)
+            yield
+
+    def _skip_space(self, session: Session) -> Generator[None, None, str]:
+        """Consume white space; return the next character, or raise `_Cut`."""
+        window = session.window
+        while True:
+            found = _SPACE(window.text, window.pos)
+            assert found is not None
+            window.pos = found.end()
+            if window.pos < len(window.text):
+                return window.text[window.pos]
+            if window.final:
+                raise _Cut
+            yield
+
+    def _report_duplicates(self, session: Session, call: CallBuilder, reader: JsonReader) -> None:
+        for key in reader.duplicates:
+            session.context.report(
+                "duplicate_key",
+                "warning",
+                call.start,
+                session.window.offset,
+                f"the key {key} is written twice; its last value counts",
+                call=call.index,
+            )

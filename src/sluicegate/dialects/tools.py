@@ -1,0 +1,13 @@
+"""The tool formats that come with the library, in the order of the documentation."""
+
+from __future__ import annotations
+
+from sluicegate.core.machine import ToolFormat
+from sluicegate.dialects.deepseek import DEEPSEEK, DEEPSEEK31
+from sluicegate.dialects.qwen import QWEN
+
+TOOL_FORMATS: tuple[ToolFormat, ...] = (
+    QWEN,
+    DEEPSEEK,
+    DEEPSEEK31,
+)
