@@ -18,21 +18,13 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, ge
 import msgspec
 from msgspec import Meta, Struct
 
+from sluicegate.core.errors import InvalidSetting
+
 PREFIX = "SLUICEGATE_"
 Seconds = Annotated[float, Meta(ge=0, le=1e9)]
 Port = Annotated[int, Meta(ge=1, le=65535)]
 Texts = tuple[str, ...]
 PriorityClass = Literal["bulk", "default", "interactive", "system"]
-
-
-class ConfigurationError(ValueError):
-    """A setting has a value that cannot be used. The message never holds the value of a secret."""
-
-    def __init__(self, field: str, value: object, reason: str, *, secret: bool = False) -> None:
-        self.field = field
-        self.reason = reason
-        shown = "(hidden)" if secret else value if isinstance(value, str) else msgspec.json.encode(value).decode()
-        super().__init__(f"Configuration error: Invalid value for field '{field}': {shown} - {reason}")
 
 
 def _describe(
@@ -291,7 +283,7 @@ def resolve(flags: Mapping[str, Any], environment: Mapping[str, str], file: Path
     variables of any kind, of which those of the settings count. `file` is a TOML file whose members are
     fields, spelt with `-` or `_`.
 
-    Raises `ConfigurationError`.
+    Raises `InvalidSetting`.
     """
     written = _read_file(file) if file else {}
     values: dict[str, Any] = {}
@@ -306,14 +298,18 @@ def resolve(flags: Mapping[str, Any], environment: Mapping[str, str], file: Path
             if value is not None
         ]
         if found:
-            values[field.name] = tuple(entry for part in found for entry in part) if _adds_up(field) else found[0]
+            values[field.name] = _joined(found) if field.secret and field.is_list else found[0]
     settings = Settings(**values)
     _check(settings)
     return settings
 
 
-def _adds_up(field: Field) -> bool:
-    return field.secret and field.is_list
+def _joined(sources: list[tuple[str, ...]]) -> tuple[str, ...]:
+    """The entries of all sources of a secret; what two of them say is taken once."""
+    entries: list[str] = []
+    for source in sources:
+        entries += [entry for entry in source if entry not in entries] if entries else source
+    return tuple(entries)
 
 
 def _from_environment(field: Field, environment: Mapping[str, str]) -> Any:
@@ -327,13 +323,13 @@ def _read_file(path: Path) -> dict[str, Any]:
     try:
         members = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ConfigurationError("config", str(path), f"the file cannot be read: {error.strerror}") from None
+        raise InvalidSetting("config", str(path), f"the file cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigurationError("config", str(path), f"the file is not TOML: {error}") from None
+        raise InvalidSetting("config", str(path), f"the file is not TOML: {error}") from None
     values = {name.replace("-", "_"): value for name, value in members.items()}
     for name in values:
         if name not in BY_NAME:
-            raise ConfigurationError("config", str(path), f"there is no setting '{name}'")
+            raise InvalidSetting("config", str(path), f"there is no setting '{name}'")
     return values
 
 
@@ -346,8 +342,25 @@ def _convert(field: Field, value: Any, *, text: bool) -> Any:
     try:
         return msgspec.convert(value, field.type, strict=not text)
     except msgspec.ValidationError as error:
-        reason = str(error).split(" - at ")[0].replace("`", "'").replace("array", "list")
-        raise ConfigurationError(field.name, value, reason[0].lower() + reason[1:], secret=field.secret) from None
+        shown = InvalidSetting.HIDDEN if field.secret else value
+        raise InvalidSetting(field.name, shown, _reason(field, str(error))) from None
+
+
+def _reason(field: Field, error: str) -> str:
+    """What msgspec says about a value, in words."""
+    choices = [choice for part in (field.type, *get_args(field.type)) if get_origin(part) is Literal for choice in get_args(part)]
+    if choices:
+        return f"must be one of {', '.join(choices)}"
+    words = error.split(" - at ")[0]
+    bound = re.fullmatch(r"Expected `(?:int|float)` ([<>]=?) (\S+)", words)
+    if bound:
+        return f"must be {_BOUNDS[bound[1]]} {bound[2].removesuffix('.0')}"
+    wanted = re.match(r"Expected `(\w+)", words)
+    return f"must be {_KINDS[wanted[1]]}" if wanted and wanted[1] in _KINDS else words[0].lower() + words[1:]
+
+
+_BOUNDS = {">=": "at least", ">": "above", "<=": "at most", "<": "below"}
+_KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text", "array": "a list"}
 
 
 # ---------------------------------------------------------------- what no type can say
@@ -360,37 +373,37 @@ def _check(settings: Settings) -> None:
     for host in ("host", "prometheus_host"):
         value = getattr(settings, host)
         if value is not None and not _is_address(value):
-            raise ConfigurationError(host, value, "must be an IPv4 or IPv6 address, or a host name")
+            raise InvalidSetting(host, value, "must be an IPv4 or IPv6 address, or a host name")
     for name, other in (("tls_cert_path", "tls_key_path"), ("client_cert_path", "client_key_path")):
         for one, missing in ((name, other), (other, name)):
             if getattr(settings, one) is not None and getattr(settings, missing) is None:
-                raise ConfigurationError(one, getattr(settings, one), f"needs {BY_NAME[missing].flag} beside it")
+                raise InvalidSetting(one, getattr(settings, one), f"needs {BY_NAME[missing].flag} beside it")
     ports = [settings.port, settings.prometheus_port, settings.health_check_port]
     for name, port in zip(("port", "prometheus_port", "health_check_port"), ports, strict=True):
         if port is not None and ports.count(port) > 1 and name != "port":
-            raise ConfigurationError(name, port, "another listener has this port")
+            raise InvalidSetting(name, port, "another listener has this port")
     origins = settings.cors_allowed_origins
     for origin in origins:
         if origin == "*" and len(origins) > 1:
-            raise ConfigurationError("cors_allowed_origins", list(origins), "* must stand alone")
+            raise InvalidSetting("cors_allowed_origins", list(origins), "* must stand alone")
         if origin != "*" and not _ORIGIN.fullmatch(origin):
-            raise ConfigurationError(
+            raise InvalidSetting(
                 "cors_allowed_origins", origin, "must be scheme://host[:port] in lower case, or * alone"
             )
     if not settings.request_id_headers:
-        raise ConfigurationError("request_id_headers", [], "needs at least one header name")
+        raise InvalidSetting("request_id_headers", [], "needs at least one header name")
     for name, headers in (
         ("request_id_headers", settings.request_id_headers),
         ("tenant_header_name", (settings.tenant_header_name,)),
     ):
         for header in headers:
             if not _HEADER_NAME.fullmatch(header):
-                raise ConfigurationError(name, header, "is not a header name")
+                raise InvalidSetting(name, header, "is not a header name")
     if settings.request_timeout_secs == 0:
-        raise ConfigurationError("request_timeout_secs", 0, "must be above 0")
+        raise InvalidSetting("request_timeout_secs", 0, "must be above 0")
     buckets = settings.prometheus_duration_buckets
     if list(buckets) != sorted(set(buckets)):
-        raise ConfigurationError("prometheus_duration_buckets", list(buckets), "bounds must grow")
+        raise InvalidSetting("prometheus_duration_buckets", list(buckets), "bounds must grow")
     _check_files(settings)
 
 
@@ -398,13 +411,13 @@ def _check_files(settings: Settings) -> None:
     for name in ("tls_cert_path", "tls_key_path", "client_cert_path", "client_key_path"):
         value = getattr(settings, name)
         if value is not None and not Path(value).is_file():
-            raise ConfigurationError(name, value, "there is no such file")
+            raise InvalidSetting(name, value, "there is no such file")
     for path in settings.ca_cert_paths:
         if not Path(path).is_file():
-            raise ConfigurationError("ca_cert_paths", path, "there is no such file")
+            raise InvalidSetting("ca_cert_paths", path, "there is no such file")
     template = settings.chat_template
     if template is not None and (not Path(template).is_file() or Path(template).stat().st_size == 0):
-        raise ConfigurationError("chat_template", template, "there is no such file, or it is empty")
+        raise InvalidSetting("chat_template", template, "there is no such file, or it is empty")
 
 
 def _is_address(host: str) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
-from collections.abc import Mapping
-from typing import Any, Generic, TypeVar
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from time import monotonic
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -30,6 +32,18 @@ _WORDS = {
 }
 
 
+class Disconnected(Exception):
+    """The other side went away before its request was complete."""
+
+
+class Limits(NamedTuple):
+    """Bounds of a body: `size` in bytes, `seconds` for all of it, `stall` seconds between two pieces (0: no bound)."""
+
+    size: int
+    seconds: float
+    stall: float
+
+
 class InvalidJson(Exception):
     """The body is not JSON, or not UTF-8."""
 
@@ -44,12 +58,8 @@ class InvalidBody(Exception):
 
 def content_refusal(request: Request) -> Response | None:
     """The refusal of a body that is not sent as plain JSON, if it is not."""
-    content_type = encoding = None
-    for name, value in request.headers:
-        if name == b"content-type" and content_type is None:
-            content_type = value
-        elif name == b"content-encoding" and encoding is None:
-            encoding = value
+    content_type = request.headers.get(b"content-type")
+    encoding = request.headers.get(b"content-encoding")
     if encoding is not None and encoding.strip().lower() not in (b"identity", b""):
         return error_response(
             request.route.shape,
@@ -65,6 +75,50 @@ def content_refusal(request: Request) -> Response | None:
     return error_response(
         request.route.shape, 415, "unsupported_media_type", "content-type must be application/json"
     )
+
+
+def too_large(limit: int) -> Response:
+    """The refusal of a body over the limit; what was not read of it goes with the connection."""
+    return error_response(
+        "api",
+        413,
+        "request_body_too_large",
+        f"request body exceeds the limit of {limit} bytes (--max-payload-size)",
+        close=True,
+    )
+
+
+async def read_body(
+    receive: Callable[[], Awaitable[MutableMapping[str, Any]]], limits: Limits, shape: ErrorShape
+) -> bytes:
+    """The whole body. Raises `Refused` when it is too large or too slow, `Disconnected` when it will never end."""
+    pieces: list[bytes] = []
+    size = 0
+    deadline = monotonic() + limits.seconds
+    while True:
+        left = deadline - monotonic()
+        try:
+            async with asyncio.timeout(min(limits.stall or left, left)):
+                message = await receive()
+        except TimeoutError:
+            raise Refused(_too_slow(limits, shape, stalled=0 < limits.stall < left)) from None
+        if message["type"] != "http.request":
+            raise Disconnected
+        piece: bytes = message["body"]
+        size += len(piece)
+        if size > limits.size:
+            raise Refused(too_large(limits.size))
+        pieces.append(piece)
+        if not message["more_body"]:
+            return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+def _too_slow(limits: Limits, shape: ErrorShape, *, stalled: bool) -> Response:
+    if stalled:
+        code, message = "request_body_stalled", f"no request body bytes for {limits.stall:g} seconds"
+    else:
+        code, message = "request_body_timeout", f"request body not complete after {limits.seconds:g} seconds"
+    return error_response(shape, 408, code, message, close=True)
 
 
 class BodyReader(Generic[T]):
@@ -207,6 +261,8 @@ def _invalid(reason: str) -> InvalidBody:
 
 def body_refusal(shape: ErrorShape, error: InvalidJson | InvalidBody) -> Response:
     """The answer to a body that cannot be read."""
+    if shape == "workers":
+        return error_response(shape, 400, "BAD_REQUEST", str(error))
     if isinstance(error, InvalidBody):
         return error_response(shape, 422, "invalid_body", str(error), param=error.param)
     return error_response(shape, 400, "invalid_json", str(error))

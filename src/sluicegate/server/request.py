@@ -5,24 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .planes import Permit
     from .routing import Route
 
 
 class Request:
     """The head of a request; its body comes apart from it.
 
-    `path` is the target as it was sent, without its query string. `headers` are as they came, names in lower case.
-    `arguments` are the variable segments of the path, percent-decoded. `peer` is the address of the other
-    side. `tenant` is who the request counts for, once the guard has said so.
+    `path` is the target as it was sent, without its query string. `headers` holds the first header of each name, in
+    lower case. `arguments` are the variable segments of the path, percent-decoded. `peer` is the address
+    of the other side. `started` is a reading of the monotonic clock, in seconds. `tenant` is who the request counts
+    for, once the guard has said so; `permit` is its place among the requests in progress, once it has one.
     """
 
-    __slots__ = ("arguments", "headers", "method", "path", "peer", "request_id", "route", "started", "tenant")
+    __slots__ = ("arguments", "headers", "method", "path", "peer", "permit", "request_id", "route", "started", "tenant")
 
     route: Route
-    arguments: tuple[str, ...]
 
     def __init__(
-        self, method: str, path: str, headers: list[tuple[bytes, bytes]], peer: str, request_id: bytes, started: float
+        self, method: str, path: str, headers: dict[bytes, bytes], peer: str, request_id: bytes, started: float
     ) -> None:
         self.method = method
         self.path = path
@@ -30,12 +31,6 @@ class Request:
         self.peer = peer
         self.request_id = request_id
         self.started = started
-        self.arguments = ()
+        self.arguments: tuple[str, ...] = ()
         self.tenant: str | None = None
-
-    def header(self, name: bytes) -> bytes | None:
-        """The first header of this name, without the blanks around it."""
-        for key, value in self.headers:
-            if key == name:
-                return value.strip(b" \t")
-        return None
+        self.permit: Permit | None = None

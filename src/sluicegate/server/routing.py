@@ -14,18 +14,26 @@ RouteGroup: TypeAlias = Literal["public", "serving", "control"]
 Handler: TypeAlias = Callable[[Request, bytes], Response | Awaitable[Response]]
 
 
+SMALL_BODY = 32 * 1024
+"""Bytes of a body up to which a quick handler answers at once."""
+
+
 class Endpoint(NamedTuple):
-    """What answers one method of a path. `reads_body` says that a JSON body is wanted."""
+    """What answers one method of a path.
+
+    `reads_body` says that a JSON body is wanted; `quick` that the answer to a body of at most `SMALL_BODY` bytes
+    never has to be waited for.
+    """
 
     handle: Handler
     reads_body: bool
+    quick: bool
 
 
 class Route:
     """A path and what can be done there.
 
-    `{}` stands for one variable segment. `shape` is the shape of errors of the path. `bad_body` is what a body
-    is refused with that is no JSON of the right shape: as the HTTP rules say, or as the workers' routes do.
+    `{}` stands for one variable segment. `shape` is the shape of the path's errors. `allow` lists the methods.
     """
 
     __slots__ = ("allow", "endpoints", "group", "path", "shape")
@@ -37,17 +45,17 @@ class Route:
         self.endpoints = dict(endpoints)
         if "GET" in self.endpoints:
             self.endpoints["HEAD"] = self.endpoints["GET"]
-        self.allow = ", ".join(self.endpoints)
+        self.allow = ",".join(self.endpoints)
 
 
 def get(path: str, group: RouteGroup, handle: Handler, shape: ErrorShape = "api") -> Route:
-    """A path that is read only."""
-    return Route(path, group, shape, {"GET": Endpoint(handle, reads_body=False)})
+    """A path that is read only, and at once."""
+    return Route(path, group, shape, {"GET": Endpoint(handle, reads_body=False, quick=True)})
 
 
 def post(path: str, group: RouteGroup, handle: Handler, shape: ErrorShape = "api") -> Route:
-    """A path that takes a JSON body."""
-    return Route(path, group, shape, {"POST": Endpoint(handle, reads_body=True)})
+    """A path that takes a JSON body, and answers small ones at once."""
+    return Route(path, group, shape, {"POST": Endpoint(handle, reads_body=True, quick=True)})
 
 
 class RouteTable:

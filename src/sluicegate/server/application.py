@@ -1,0 +1,255 @@
+"""The service as an ASGI application: the checks that every request goes through, in their order."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from inspect import isawaitable
+from time import monotonic
+from typing import Any, TypeAlias
+
+from .body import Disconnected, InvalidBody, InvalidJson, Limits, body_refusal, content_refusal, read_body, too_large
+from .cors import CrossOrigin
+from .logs import get_logger
+from .metrics import OTHER, Metrics
+from .planes import Admission, Guard
+from .request import Request
+from .response import Refused, Response, error_response
+from .routing import SMALL_BODY, RouteTable
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Message: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+Mounted: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+class Application:
+    """ASGI application. `guard` and `admission` are None where nothing is guarded or limited.
+
+    `mounted` answers the paths under its prefixes with ASGI applications of their own, such as that of the
+    playground; they are public.
+    """
+
+    def __init__(
+        self,
+        routes: RouteTable,
+        limits: Limits,
+        *,
+        metrics: Metrics,
+        request_id_headers: tuple[str, ...] = ("x-request-id",),
+        guard: Guard | None = None,
+        admission: Admission | None = None,
+        cross_origin: CrossOrigin | None = None,
+        mounted: dict[str, Mounted] | None = None,
+    ) -> None:
+        self.routes = routes
+        self.limits = limits
+        self.metrics = metrics
+        self.guard = guard
+        self.admission = admission
+        self.cross_origin = cross_origin
+        self.mounted = mounted or {}
+        self._request_id_headers = [name.lower().encode() for name in request_id_headers]
+        # Ids must differ, not be secret: a generator that was seeded by the system, without a call to it each time.
+        self._bits = random.Random(random.SystemRandom().getrandbits(256)).getrandbits  # noqa: S311
+        self._log = get_logger()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request. A task that runs this is cancelled when the other side goes away."""
+        if scope["type"] != "http":
+            await self._answer_other(scope, receive, send)
+            return
+        path = scope["raw_path"].decode("latin-1")
+        mounted = self._mounted_at(path)
+        if mounted is not None:
+            await mounted(scope, receive, send)
+            return
+        headers = dict(reversed(scope["headers"]))
+        request = self.new_request(scope["method"], path, headers, scope["client"][0] if scope["client"] else "")
+        try:
+            response = await self._respond(request, receive)
+            self.count(request, response)
+            await send(
+                {"type": "http.response.start", "status": response.status, "headers": self.head(request, response)}
+            )
+            await send({"type": "http.response.body", "body": response.body})
+        except Disconnected:
+            pass
+        finally:
+            if request.permit is not None:
+                request.permit.release()
+
+    def answer_now(self, scope: Mapping[str, Any], body: bytearray) -> tuple[Response, list[tuple[bytes, bytes]]] | None:
+        """The answer to a request whose body is here, and its headers; None if it has to be waited for.
+
+        Goes through the same checks as `__call__`.
+        """
+        path = scope["raw_path"].decode("latin-1")
+        route = self.routes.fixed.get(path)
+        endpoint = None if route is None else route.endpoints.get(scope["method"])
+        if route is None or endpoint is None or not endpoint.quick or len(body) > min(SMALL_BODY, self.limits.size):
+            return None
+        guard = None if route.group == "public" else self.guard
+        if guard is not None and not guard.immediate:
+            return None
+        headers = dict(reversed(scope["headers"]))
+        request = self.new_request(scope["method"], path, headers, scope["client"][0] if scope["client"] else "")
+        request.route = route
+        try:
+            response = guard(request) if guard is not None else None
+            if response is None and self.admission is not None and route.group == "serving":
+                request.permit = self.admission.admit_now(request)
+                if request.permit is None:
+                    return None
+            if response is None and endpoint.reads_body:
+                response = content_refusal(request)
+            if response is None:
+                response = endpoint.handle(request, bytes(body))
+        except Refused as refused:
+            response = refused.response
+        except (InvalidJson, InvalidBody) as error:
+            response = body_refusal(route.shape, error)
+        except Exception:
+            response = self.failure(request)
+        finally:
+            if request.permit is not None:
+                request.permit.release()
+        if not isinstance(response, Response):
+            raise TypeError(f"{route.path} is quick, but has to be waited for")
+        self.count(request, response)
+        return response, self.head(request, response)
+
+    def _mounted_at(self, path: str) -> Mounted | None:
+        for prefix, application in self.mounted.items():
+            if path == prefix or path.startswith(prefix + "/"):
+                return application
+        return None
+
+    async def _answer_other(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """What is no HTTP request: WebSockets of a mounted application; all others are refused."""
+        mounted = self._mounted_at(scope["path"]) if scope["type"] == "websocket" else None
+        if mounted is not None:
+            await mounted(scope, receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1000})
+
+    # ------------------------------------------------------------ the checks
+
+    def new_request(self, method: str, path: str, headers: dict[bytes, bytes], peer: str) -> Request:
+        """The request of this head, with its id."""
+        identity = None
+        for name in self._request_id_headers:
+            identity = headers.get(name)
+            if identity is not None:
+                if not (0 < len(identity) <= 128 and min(identity) > 0x20 and max(identity) < 0x7F):
+                    identity = None
+                break
+        return Request(method, path, headers, peer, identity or b"req-%024x" % self._bits(96), monotonic())
+
+    def check_head(self, request: Request) -> Response | None:
+        """The refusal of what its head rules out, before anybody is asked who is calling. Sets `request.route`."""
+        length = request.headers.get(b"content-length")
+        if length is not None and int(length) > self.limits.size:
+            return too_large(self.limits.size)
+        route = self.routes.fixed.get(request.path)
+        if route is None:
+            found = self.routes.find(request.path)
+            if found is None:
+                if self.cross_origin is not None and request.method == "OPTIONS":
+                    return self.cross_origin.preflight(request.headers.get(b"origin"), None)
+                return error_response("api", 404, "unknown_url", f"Invalid URL ({request.method} {request.path})")
+            route, request.arguments = found
+        request.route = route
+        if request.method in route.endpoints:
+            return None
+        if self.cross_origin is not None and request.method == "OPTIONS":
+            return self.cross_origin.preflight(request.headers.get(b"origin"), route.allow)
+        return error_response(
+            "api",
+            405,
+            "method_not_allowed",
+            f"method {request.method} is not allowed for {request.path} (allowed: {route.allow})",
+            headers=((b"allow", route.allow.encode()),),
+        )
+
+    async def _respond(self, request: Request, receive: Receive) -> Response:
+        """The answer. The place among the requests in progress is given back by the caller, after the answer."""
+        try:
+            refusal = self.check_head(request)
+            if refusal is not None:
+                return refusal
+            route = request.route
+            if self.guard is not None and route.group != "public":
+                decision = self.guard(request)
+                refusal = await decision if isawaitable(decision) else decision
+                if refusal is not None:
+                    return refusal
+            if self.admission is not None and route.group == "serving":
+                request.permit = await self.admission.admit(request)
+            endpoint = route.endpoints[request.method]
+            body = b""
+            if endpoint.reads_body:
+                refusal = content_refusal(request)
+                if refusal is not None:
+                    return refusal
+                body = await self._body(request, receive)
+            answer = endpoint.handle(request, body)
+            return answer if isinstance(answer, Response) else await answer
+        except Refused as refused:
+            return refused.response
+        except (InvalidJson, InvalidBody) as error:
+            return body_refusal(request.route.shape, error)
+        except Disconnected:
+            raise
+        except Exception:
+            return self.failure(request)
+
+    async def _body(self, request: Request, receive: Receive) -> bytes:
+        permit = request.permit
+        if permit is None:
+            return await read_body(receive, self.limits, request.route.shape)
+        task = asyncio.current_task()
+        permit.cancel = task.cancel if task is not None else None
+        try:
+            return await read_body(receive, self.limits, request.route.shape)
+        except asyncio.CancelledError:
+            if permit.refusal is None or task is None:
+                raise
+            task.uncancel()
+            raise Refused(permit.refusal) from None
+        finally:
+            permit.cancel = None
+
+    def failure(self, request: Request) -> Response:
+        """The answer to a request that met a fault of the service. Called while the exception is handled."""
+        self._log.exception("request_failed", path=request.path, request_id=request.request_id.decode())
+        return error_response(
+            request.route.shape, 500, "internal_error", "The service failed on this request", type="server_error"
+        )
+
+    # ------------------------------------------------------------ the answer
+
+    def head(self, request: Request, response: Response) -> list[tuple[bytes, bytes]]:
+        """All headers of an answer but `date` and `connection`."""
+        headers = [
+            (b"content-length", b"%d" % len(response.body)),
+            (b"x-request-id", request.request_id),
+            *response.headers,
+        ]
+        if response.content_type:
+            headers.insert(0, (b"content-type", response.content_type))
+        if self.cross_origin is not None:
+            headers.extend(self.cross_origin.headers(request.headers.get(b"origin")))
+        if response.close:
+            headers.append((b"connection", b"close"))
+        return headers
+
+    def count(self, request: Request, response: Response) -> None:
+        """Count an answer that goes out, and tell the guard about it."""
+        if self.guard is not None:
+            self.guard.answered(request, response)
+        route = getattr(request, "route", None)
+        path = OTHER if route is None else route.path
+        self.metrics.count(request.method, path, response.status, response.code or "", monotonic() - request.started)

@@ -1,0 +1,69 @@
+"""The open connections of a listener, and the time limits that one sweep looks after for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from email.utils import formatdate
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from .protocol import Connection
+
+
+class Timeouts(NamedTuple):
+    """Seconds: for the head of a request, and for a connection without a request. 0: no bound."""
+
+    head: float
+    idle: float
+
+
+class Connections:
+    """`date` is the `date` header of answers, `draining` says that they end their connections."""
+
+    def __init__(self, timeouts: Timeouts, changed: Callable[[int], None] = lambda _change: None) -> None:
+        self.open: set[Connection] = set()
+        self.draining = False
+        self.date = b""
+        self._timeouts = timeouts
+        self._changed = changed
+
+    def add(self, connection: Connection) -> None:
+        """A connection was made."""
+        self.open.add(connection)
+        self._changed(1)
+
+    def remove(self, connection: Connection) -> None:
+        """A connection has ended, or speaks another protocol from now on."""
+        if connection in self.open:
+            self.open.remove(connection)
+            self._changed(-1)
+
+    @property
+    def in_progress(self) -> int:
+        """Number of connections whose answer has not gone out, or whose request has begun to arrive."""
+        return sum(connection.is_busy or connection.has_begun for connection in self.open)
+
+    def sweep(self, now: float, wall_clock: float) -> None:
+        """Close the connections that have outlived a limit.
+
+        `now` is a reading of the monotonic clock, `wall_clock` the seconds since 1970 for `date`.
+        """
+        self.date = b"date: " + formatdate(wall_clock, usegmt=True).encode() + b"\r\n"
+        head, idle = self._timeouts
+        for connection in list(self.open):
+            if connection.lingers_until:
+                if now >= connection.lingers_until:
+                    connection.transport.abort()
+            elif connection.is_busy:
+                continue
+            elif connection.waits_for_head:
+                if head and now - connection.since >= head:
+                    connection.transport.close()
+            elif idle and now - connection.since >= idle:
+                connection.transport.close()
+
+    def close_idle(self) -> None:
+        """Close the connections that have no request in progress."""
+        for connection in list(self.open):
+            if not connection.is_busy and not connection.has_begun:
+                connection.transport.close()

@@ -1,0 +1,32 @@
+"""What the routes share: the settings, the loaded tokenizers, and how far the service is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from sluicegate.settings import Settings
+    from sluicegate.tokenizers.store import TokenizerStore
+
+    from .metrics import Metrics
+
+
+class ServiceState:
+    """Changed by the event loop's thread alone.
+
+    `startup` is how far the tokenizers are that are loaded at start; `draining` is set by SIGTERM.
+    """
+
+    def __init__(self, settings: Settings, store: TokenizerStore, metrics: Metrics) -> None:
+        self.settings = settings
+        self.store = store
+        self.metrics = metrics
+        self.draining = False
+        self.startup: Literal["loading", "loaded", "failed"] = "loaded"
+        self.startup_reason = ""
+
+    def not_ready(self) -> str | None:
+        """Why the service should get no traffic, None if it should."""
+        if self.draining:
+            return "draining"
+        return None if self.startup == "loaded" else self.startup_reason
