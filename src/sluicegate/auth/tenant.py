@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 
-KINDS = ("auth", "header", "ip")
-
 
 def tenant_key(owner: str | None, header: str | None, peer: str) -> str:
     """Return the key of the tenant behind a request.
