@@ -1,0 +1,128 @@
+"""The fast encoder (splintr) and the three guards that make it exact.
+
+1. Admission: at load, every probe text must give the ids of the reference engine, else it is not used at all.
+2. Code points: splintr has the Unicode tables of another version than the reference engines. The ranges below are all
+   code points where the two can differ (`python -m benchmarks.tokenizers` derives them again for the pinned versions).
+3. Runs: one character repeated very often costs it quadratic time where long added tokens begin with that character.
+
+A text that a guard refuses, or that splintr fails on, goes to the reference engine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from sluicegate.tokenizers.failures import is_engine_failure, reason_of
+
+NORMALIZATION_RANGES = ("\U000105d2", "\U000105da", "\U00011382-\U000113c9", "\U00011930-\U00011935")
+NORMALIZATION_RANGES_2 = ("\U0001611e-\U00016129", "\U00016d63-\U00016d6a")
+"""NFC of the reference is older: it does not compose sequences with these."""
+
+HAN_RANGES = ("\U00016ff2-\U00016ff6", "\U0002b73a-\U0002b73f", "\U0002cea2-\U0002cead", "\U000323b0-\U00033479")
+"""`\\p{Han}` of the reference does not hold these."""
+
+_DIFFERING = re.compile(f"[{''.join(NORMALIZATION_RANGES + NORMALIZATION_RANGES_2 + HAN_RANGES)}]")
+_DIFFERING_LEAD_BYTES = re.compile(
+    rb"\xf0(?:\x90\x97|\x91[\x8e\x8f\xa4]|\x96[\x84\xb5\xbf]|\xab\x9c|\xac\xba|[\xb2\xb3])"
+)
+"""The first bytes of those ranges in UTF-8: ten times faster to search for than the class itself."""
+
+RUN = 10_000
+"""Every run of 2 * RUN equal characters is found by looking at aligned blocks of RUN; no shorter one than RUN is."""
+
+LONG = 8_192
+"""Code points from which a single text is encoded by the batch call, which releases the interpreter lock."""
+
+
+def has_differing_code_point(text: str) -> bool:
+    """Whether the text holds a code point that the fast and the reference engine may see differently."""
+    if text.isascii():
+        return False
+    data = text.encode("utf-8", "surrogatepass")
+    if b"\xf0" not in data or _DIFFERING_LEAD_BYTES.search(data) is None:
+        return False
+    return _DIFFERING.search(text) is not None
+
+
+def has_long_run(text: str) -> bool:
+    """Whether one character stands 20,000 times in a row; runs from 10,000 on may be reported too."""
+    for start in range(0, len(text) - RUN + 1, RUN):
+        first = text[start]
+        if first == text[start + 1] == text[start + RUN - 1] and text[start : start + RUN] == first * RUN:
+            return True
+    return False
+
+
+class FastPath:
+    """An admitted fast encoder. `one` and `many` return the ids of one text, or of each of several."""
+
+    def __init__(self, one: Callable[[str], list[int]], many: Callable[[list[str]], list[list[int]]]) -> None:
+        self._one = one
+        self._many = many
+
+    def accepts(self, text: str) -> bool:
+        """Whether the guards let this text through."""
+        return not (has_differing_code_point(text) or (len(text) >= RUN and has_long_run(text)))
+
+    def encode(self, text: str) -> list[int] | None:
+        """Return the ids, or None when the reference engine has to do it."""
+        if not self.accepts(text):
+            return None
+        try:
+            return self._one(text) if len(text) < LONG else self._many([text])[0]
+        except BaseException as failure:
+            if not is_engine_failure(failure):
+                raise
+            return None
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int] | None]:
+        """Return the ids of each text, or None for those that the reference engine has to do."""
+        accepted = [self.accepts(text) for text in texts]
+        try:
+            done = iter(self._many([text for text, fits in zip(texts, accepted, strict=True) if fits]))
+        except BaseException as failure:
+            if not is_engine_failure(failure):
+                raise
+            return [None] * len(texts)
+        return [next(done) if fits else None for fits in accepted]
+
+
+def admit(
+    build: Callable[[], FastPath],
+    reference: Callable[[list[str]], list[list[int]]],
+    probes: list[str],
+) -> tuple[FastPath | None, str]:
+    """Build the fast path and compare it with the reference on every probe; return it, or None, and the reason."""
+    try:
+        candidate = build()
+    except ImportError:
+        return None, "the fast engine (splintr) is not installed"
+    except BaseException as failure:
+        if not is_engine_failure(failure):
+            raise
+        return None, f"the fast engine (splintr) cannot load this tokenizer: {reason_of(failure)}"
+    expected = reference(probes)
+    differing = 0
+    for fast, slow in zip(candidate.encode_batch(probes), expected, strict=True):
+        differing += fast is not None and fast != slow
+    if differing:
+        return None, f"the fast engine (splintr) differs from the reference on {differing} of {len(probes)} probe texts"
+    return candidate, f"equals the reference on all {len(probes)} probe texts"
+
+
+def fast_path_of_json(tokenizer_json: bytes) -> FastPath:
+    """Fast path for a tokenizer.json whose post-processor, padding and truncation were set to null."""
+    from splintr import from_json_bytes  # noqa: PLC0415 - heavy, and an extra
+
+    engine = from_json_bytes(tokenizer_json)
+    return FastPath(engine.encode, engine.encode_batch)
+
+
+def fast_path_of_ranks(rank_file: bytes, pattern: str, special_tokens: dict[str, int]) -> FastPath:
+    """Fast path for the bytes of a rank file, a pre-tokenizer pattern and the special tokens it recognises."""
+    from splintr import Tokenizer  # noqa: PLC0415 - heavy, and an extra
+
+    engine: Any = Tokenizer.from_bytes(rank_file, pattern, special_tokens)
+    return FastPath(engine.encode_with_special, engine.encode_batch_with_special)
