@@ -1,0 +1,132 @@
+"""What holds for every tool format, because it is registered: the promises of the parsing contract."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from sluicegate.core.context import Context
+from sluicegate.core.events import Content
+from sluicegate.core.machine import FormatMachine, ToolFormat
+from sluicegate.dialects.tools import TOOL_FORMATS
+from tests.support.parsing import cases, check_events, pieces, random_pieces, run_tool
+from tests.support.strategies import outputs, recorded_texts
+
+EXAMPLES = settings(
+    max_examples=1000, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+TOOLS = [
+    {
+        "type": "function",
+        "function": {
+            "name": "f",
+            "parameters": {
+                "type": "object",
+                "properties": {
+                    "a": {"type": "integer"},
+                    "s": {"type": "string"},
+                    "n": {"type": ["string", "null"]},
+                    "o": {"type": "object"},
+                    "l": {"type": "array", "items": {"type": "number"}},
+                    "b": {"type": "boolean"},
+                },
+            },
+        },
+    }
+]
+by_format = pytest.mark.parametrize("tool_format", TOOL_FORMATS, ids=lambda tool_format: tool_format.names[0])
+
+
+def texts(tool_format: ToolFormat) -> st.SearchStrategy[str]:
+    return outputs(tool_format.names[0], "tool-*.jsonl", tool_format.markers)
+
+
+@by_format
+@EXAMPLES
+@given(data=st.data())
+def test_any_cutting_gives_one_outcome_and_the_spans_tile_the_text(tool_format: ToolFormat, data: st.DataObject) -> None:
+    text = data.draw(texts(tool_format))
+    tools: Any = data.draw(st.sampled_from([None, TOOLS]))
+    whole = check_events(run_tool(tool_format, [text], tools), text)
+    for chunks in (pieces(text, 1), random_pieces(text, data.draw(st.integers(0, 99)))):
+        assert check_events(run_tool(tool_format, chunks, tools), text) == whole
+    # Deltas and details are views of the same parse.
+    assert check_events(run_tool(tool_format, [text], tools, details=True), text).calls == whole.calls
+
+
+@by_format
+def test_text_without_the_first_characters_of_markers_passes_at_once(tool_format: ToolFormat) -> None:
+    context = Context(None)
+    machine = FormatMachine(tool_format.read(context), context)
+    said = "".join(event.text for event in machine.feed("Plain words, no mark-up at all") if isinstance(event, Content))
+    assert said == "Plain words, no mark-up at all"
+
+
+@by_format
+def test_what_is_held_of_plain_text_is_bounded(tool_format: ToolFormat) -> None:
+    """Marker beginnings that come to nothing are let go: never more is held than a marker and its condition."""
+    for marker in tool_format.markers:
+        context = Context(None)
+        machine = FormatMachine(tool_format.read(context), context)
+        fed = said = 0
+        for _ in range(40):
+            for chunk in (marker[: len(marker) // 2 + 1][:-1] or "x", "plain "):
+                fed += len(chunk)
+                said += sum(event.end - event.start for event in machine.feed(chunk) if isinstance(event, Content))
+                assert fed - said <= len(marker) + 1024
+        machine.finish()
+
+
+def cost(tool_format: ToolFormat, text: str, size: int) -> float:
+    """Seconds per character, the best of three."""
+    best = float("inf")
+    for _ in range(3):
+        context = Context(None, deltas=True)
+        machine = FormatMachine(tool_format.read(context), context)
+        chunks = pieces(text, size)
+        start = time.perf_counter()
+        for chunk in chunks:
+            machine.feed(chunk)
+        machine.finish()
+        best = min(best, time.perf_counter() - start)
+    return best / len(text)
+
+
+@by_format
+def test_the_cost_of_a_character_does_not_grow_with_the_text(tool_format: ToolFormat) -> None:
+    typical = max(recorded_texts(tool_format.names[0], "tool-*.jsonl"), key=len, default="text ")
+    small, large = (typical * (size // len(typical) + 1) for size in (16_384, 65_536))
+    assert cost(tool_format, large[:65_536], 1) < 1.5 * cost(tool_format, small[:16_384], 1) + 2e-7
+
+
+HOSTILE = {
+    "openers": lambda marker: marker * 20_000,
+    "open and mention": lambda marker: (marker + " x ") * 10_000,
+    "open brackets": lambda marker: marker + "[" * 100_000,
+    "open braces": lambda marker: marker + '{"a":' * 30_000,
+    "white space": lambda marker: marker + " " * 200_000 + marker,
+    "newlines": lambda marker: "\n" * 200_000 + marker,
+    "quotes": lambda marker: marker + '{"name":"f","arguments":{"a":"' + '\\"' * 100_000,
+    "commas": lambda marker: marker + "[" + "," * 100_000,
+    "digits": lambda marker: marker + '{"name":"f","arguments":{"a":' + "1" * 100_000,
+}
+
+
+@by_format
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_hostile_text_is_answered_in_linear_time(tool_format: ToolFormat, hostile: str) -> None:
+    for marker in tool_format.markers or ("{",):
+        text = HOSTILE[hostile](marker)
+        start = time.perf_counter()
+        whole = check_events(run_tool(tool_format, [text]), text)
+        assert time.perf_counter() - start < 4
+        assert check_events(run_tool(tool_format, pieces(text, 997)), text) == whole
+
+
+def test_every_recorded_parser_is_registered() -> None:
+    names = {name for tool_format in TOOL_FORMATS for name in tool_format.names}
+    assert {case["parser"] for case in cases("tool-*.jsonl")} <= names
