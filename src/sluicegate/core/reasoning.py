@@ -68,6 +68,14 @@ def drop(context: Context, end: int) -> None:
     window.pos = end
 
 
+def send_frame(context: Context, end: int, side: Side) -> None:
+    """Consume the window up to position `end`: white space of the template."""
+    window = context.window
+    pos = window.pos
+    context.events.append(Frame(window.offset, window.base + end, window.text[pos:end], side))
+    window.pos = end
+
+
 def report_unclosed(context: Context, start: int, *, by_call: bool = False) -> None:
     """The block that began at offset `start` has no end marker."""
     end = context.window.offset
@@ -171,7 +179,7 @@ class PairFormat:
                 state = yield from self._read_content(context)
             else:
                 state = yield from self._read_behind(context)
-        yield from self._read_done(context)
+        yield from self.read_done(context)
 
     # The states
 
@@ -248,7 +256,7 @@ class PairFormat:
         while True:
             text, pos, final = window.text, window.pos, window.final
             if fresh and pos < len(text) and text[pos] == "\n":
-                self._send_frame(context, pos + 1, "reasoning")
+                send_frame(context, pos + 1, "reasoning")
                 fresh = False
                 pos += 1
             token, at, behind = self._inside.find(text, pos, final)
@@ -256,7 +264,7 @@ class PairFormat:
             if token == END:
                 if frames.block_end and at > pos and text[at - 1] == "\n":
                     send(context, at - 1, "reasoning")
-                    self._send_frame(context, at, "reasoning")
+                    send_frame(context, at, "reasoning")
                 else:
                     send(context, at, "reasoning")
                 drop(context, behind)
@@ -286,7 +294,7 @@ class PairFormat:
         while frame:
             text, pos = window.text, window.pos
             if text.startswith(frame, pos):
-                self._send_frame(context, pos + len(frame), "content")
+                send_frame(context, pos + len(frame), "content")
                 break
             if window.final or not frame.startswith(text[pos:]):
                 break
@@ -309,7 +317,7 @@ class PairFormat:
             yield
         return "done"
 
-    def _read_done(self, context: Context) -> Steps:
+    def read_done(self, context: Context) -> Steps:
         """Answer: nothing is held; a marker that was left as text is only reported."""
         window = context.window
         find = self._pair.find
@@ -328,12 +336,6 @@ class PairFormat:
             yield
 
     # White space of the templates
-
-    def _send_frame(self, context: Context, end: int, side: Side) -> None:
-        window = context.window
-        pos = window.pos
-        context.events.append(Frame(window.offset, window.base + end, window.text[pos:end], side))
-        window.pos = end
 
     def _send_prefix(self, context: Context, start: int, text: str, side: Side, *, is_block: bool = False) -> None:
         """White space from the start of the output on, consumed before; `is_block`: an end marker closes it."""
