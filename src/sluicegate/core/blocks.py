@@ -6,6 +6,7 @@ how a block is read (`read_block`, the shape). Everything outside blocks is the 
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from sluicegate.core.call import CallBuilder
 from sluicegate.core.context import Context
 from sluicegate.core.errors import InvalidDialect
 from sluicegate.core.outline import Layout, Outline
-from sluicegate.core.patterns import CUT, Cut, Markers, Pattern, Steps
+from sluicegate.core.patterns import CUT, SPACE_CLASS, Cut, Markers, Pattern, Steps
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,13 +25,18 @@ class Opener:
     """A literal that opens a block where `condition` follows it (no condition: always).
 
     Where the condition is contradicted the literal is a mention, plain text. Its reach ends behind the first of
-    `reach`, or before the next opener that counts: inside it other markers are text, too.
+    `reach`, or before the next opener that counts: inside it other markers are text, too. A block with a `problem` is
+    never readable. `bare_header` lets the block begin with a word before the literal, if that is the call's name.
     """
 
     literal: str
     condition: Pattern | None = None
     reach: tuple[str, ...] = ()
+    problem: str = ""
+    bare_header: bool = False
 
+
+_SPACE: Final = re.compile(f"[{SPACE_CLASS}]").search
 
 Found: TypeAlias = "Match[str] | Cut | None"
 
@@ -38,16 +44,24 @@ Found: TypeAlias = "Match[str] | Cut | None"
 class Session:
     """One output at work in one tool format."""
 
-    __slots__ = ("context", "outline", "window")
+    __slots__ = ("context", "header_start", "outline", "window", "word_start")
 
     def __init__(self, context: Context, layout: Layout) -> None:
         self.context = context
         self.window = context.window
         self.outline = Outline(context, layout)
+        # Raw offsets of what was read before an opener and may belong to its block; -1 if nothing was.
+        self.header_start = -1
+        self.word_start = -1
 
     def call(self, start: int | None = None) -> CallBuilder:
-        """A block begins at raw offset `start`, by default where the window stands."""
-        return CallBuilder(self.context, self.outline, self.window.offset if start is None else start)
+        """A block begins at raw offset `start`, by default where the window stands, or with the header before it."""
+        if start is None:
+            start = self.window.offset if self.header_start < 0 else self.header_start
+        call = CallBuilder(self.context, self.outline, start)
+        call.word_start = self.word_start
+        self.header_start = self.word_start = -1
+        return call
 
     def take(self, length: int) -> None:
         """Consume `length` code points of a block."""
@@ -60,7 +74,10 @@ class BlockFormat(ABC):
 
     `openers` begin blocks, `closers` are the other markers (stray ones are markup), `stray_tags` are markers with a
     variable part behind the literal, `wrappers` are markup also in a text without a call. `stops` end a fault:
-    behind a closing one (`closing_stops`), before an opening one. `sections` pairs section openers with their closers, for diagnostics.
+    behind a closing one (`closing_stops`), before an opening one; with `unstopped_is_cut` a fault without a stop counts
+    as cut off by the end. `sections` pairs section openers with their closers, for diagnostics.
+    `headed` are wrappers with a header, the text up to the next marker; behind it a block begins with that wrapper.
+    `bare_header_behind` are the wrappers behind which, as at the start of the output, a word may be a header by itself.
     """
 
     names: tuple[str, ...]
@@ -68,25 +85,38 @@ class BlockFormat(ABC):
     closers: tuple[str, ...] = ()
     stray_tags: Mapping[str, Pattern] = field(default_factory=dict)
     wrappers: tuple[str, ...] = ()
+    headed: tuple[str, ...] = ()
+    bare_header_behind: tuple[str, ...] = ()
     sections: Mapping[str, str] = field(default_factory=dict)
     closing_stops: tuple[str, ...] = ()
     opening_stops: tuple[str, ...] = ()
+    unstopped_is_cut: bool = False
     layout: Layout = Layout()
 
     def __post_init__(self) -> None:
         if not self.names:
             raise InvalidDialect("a format needs a name")
-        self._openers: Final = {opener.literal: opener for opener in self.openers}
+        self._openers = {opener.literal: opener for opener in self.openers}
         end_tokens = self.layout.end_tokens
         sections = (*self.sections, *self.sections.values())
-        everything = (*self._openers, *self.closers, *sections, *self.stray_tags, *self.wrappers, *end_tokens)
-        self._outside: Final = Markers(everything)
-        self._end_tokens: Final = frozenset(end_tokens)
-        self._wrappers: Final = frozenset(self.wrappers)
+        everything = (
+            *self._openers,
+            *self.closers,
+            *sections,
+            *self.stray_tags,
+            *self.wrappers,
+            *self.headed,
+            *end_tokens,
+        )
+        self._outside = Markers(everything)
+        self._end_tokens = frozenset(end_tokens)
+        self._wrappers = frozenset(self.wrappers)
+        self._headed = frozenset(self.headed)
+        self._section_ends = frozenset(self.sections.values())
         # In the reach of a mention only openers, its closers and end-of-turn tokens mean anything.
         closers = {closer for opener in self.openers for closer in opener.reach}
-        self._in_reach: Final = Markers((*self._openers, *closers, *self.wrappers, *end_tokens))
-        self._stops: Final = Markers((*self.closing_stops, *self.opening_stops, *self._openers))
+        self._in_reach = Markers((*self._openers, *closers, *self.wrappers, *end_tokens))
+        self._stops = Markers((*self.closing_stops, *self.opening_stops, *self._openers))
 
     @property
     def markers(self) -> tuple[str, ...]:
@@ -112,6 +142,10 @@ class BlockFormat(ABC):
                 reach, searched = frozenset(), None
                 literal, at = None, len(window.text)
             else:
+                if self.bare_header_behind and (
+                    window.offset == 0 or window.text.endswith(self.bare_header_behind, 0, window.pos)
+                ):
+                    yield from self._read_word(session)
                 searched = self._in_reach if reach else self._outside
                 literal, at = searched.find(window.text, window.pos, window.final)
             outline.text(at)
@@ -125,11 +159,16 @@ class BlockFormat(ABC):
                 found = yield from self._decide(session, opener)
                 if found is not None:
                     reach = frozenset()
-                    outline.block()
+                    if session.word_start < 0:
+                        outline.block()
                     if found is CUT:
                         call = session.call()
                         window.pos = len(window.text)
                         call.fault("incomplete_call", f"the text ends behind {literal!r}", incomplete=True)
+                    elif opener.problem:
+                        call = session.call()
+                        session.take(len(literal))
+                        yield from self.resynchronise(session, call, window.offset, "malformed_call", opener.problem)
                     else:
                         yield from self.read_block(session, opener, found[0])
                     continue
@@ -144,6 +183,8 @@ class BlockFormat(ABC):
                 outline.end_token(len(literal))
             elif literal in self._wrappers:
                 outline.wrapper(len(literal))
+            elif literal in self._headed:
+                yield from self._read_headed(session, literal)
             elif reach:
                 outline.text(window.pos + len(literal))
                 if literal in reach:
@@ -151,9 +192,9 @@ class BlockFormat(ABC):
             else:
                 if literal in self.sections:
                     open_section, section_start = literal, window.offset
-                elif open_section and literal == self.sections[open_section]:
+                elif literal in self._section_ends:
                     open_section = ""
-                elif literal not in self.sections.values():
+                else:
                     start = window.offset
                     context.report(
                         "stray_marker", "info", start, start + len(literal), f"{literal!r} belongs to no call"
@@ -163,6 +204,44 @@ class BlockFormat(ABC):
             end = section_start + len(open_section)
             context.report("unclosed_wrapper", "warning", section_start, end, f"{open_section!r} is never closed")
         outline.finish()
+
+    def _read_word(self, session: Session) -> Steps:
+        """Consume a first word: it may be the header of the block behind it; anything else is text."""
+        window = session.window
+        start = window.offset
+        window.keep(start)
+        while True:
+            literal, at = self._outside.find(window.text, window.pos, window.final)
+            space = _SPACE(window.text, window.pos, at)
+            window.pos = at if space is None else space.start()
+            if space is not None or literal is not None or window.final:
+                break
+            yield
+        if window.offset > start:
+            opener = self._openers.get(literal) if literal is not None and space is None else None
+            if opener is not None and opener.bare_header:
+                session.word_start = start
+                return
+            session.outline.passage(start, window.slice(start, window.offset))
+        window.release()
+
+    def _read_headed(self, session: Session, literal: str) -> Steps:
+        """Consume a wrapper and its header; they belong to the block if one begins behind them."""
+        window = session.window
+        start = window.offset
+        window.keep(start)
+        window.pos += len(literal)
+        while True:
+            following, at = self._outside.find(window.text, window.pos, window.final)
+            window.pos = at
+            if following is not None or window.final:
+                break
+            yield
+        if following in self._openers:
+            session.header_start = start
+        else:
+            session.outline.wrapped(start, window.offset)
+            window.release()
 
     def _decide(self, session: Session, opener: Opener) -> Generator[None, None, tuple[Match[str] | None] | Cut | None]:
         """Whether the opener that is next counts: the match of its condition in a tuple, `CUT`, or None."""
@@ -221,4 +300,6 @@ class BlockFormat(ABC):
             if found is not None:
                 break
             window.pos += len(literal)
-        call.fault(code, message)
+        if literal is not None and code == "incomplete_call":
+            code = "malformed_call"
+        call.fault(code, message, incomplete=self.unstopped_is_cut and literal is None)

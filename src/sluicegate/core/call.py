@@ -10,16 +10,30 @@ from sluicegate.core.outline import Outline
 class CallBuilder:
     """Collects one call. It starts where the window is; the text from there on is kept until `end` or `fault`.
 
-    `written` is the arguments text so far, in pieces that join to it.
+    `written` is the arguments text so far, in pieces that join to it. `word_start` is the raw offset of a word directly
+    before the call that belongs to it if it is the call's name, and is text if not; -1 if there is none.
     """
 
-    __slots__ = ("_context", "_outline", "_sent", "index", "name", "parts", "start", "written")
+    __slots__ = (
+        "_announced",
+        "_context",
+        "_outline",
+        "_sent",
+        "index",
+        "name",
+        "parts",
+        "start",
+        "word_start",
+        "written",
+    )
 
     def __init__(self, context: Context, outline: Outline, start: int) -> None:
         self._context = context
         self._outline = outline
         self._sent = 0
+        self._announced = ""
         self.start = start
+        self.word_start = -1
         self.index: int | None = None
         self.name: str | None = None
         self.written: list[str] = []
@@ -27,14 +41,17 @@ class CallBuilder:
         context.window.keep(start)
 
     def announce(self, name: str) -> None:
-        """The name is known and nothing later can disqualify it."""
-        self.name = name
+        """The name is known and nothing later can disqualify it; a name written twice is announced again."""
+        if self.index is not None and name == self._announced:
+            return
+        self.name = self._announced = name
+        context = self._context
         if self.index is None:
-            context = self._context
+            self._settle_word()
             self.index = context.announced
             context.announced += 1
             context.open_call = self
-            context.events.append(CallStart(self.index, name, self.start))
+        context.events.append(CallStart(self.index, name, self.start))
 
     def write(self, json: str) -> None:
         """Add to the arguments text."""
@@ -49,6 +66,16 @@ class CallBuilder:
         if self.index is not None and self._sent < len(self.written):
             self._context.events.append(ArgumentsDelta(self.index, "".join(self.written[self._sent :])))
             self._sent = len(self.written)
+
+    def _settle_word(self) -> None:
+        if self.word_start >= 0:
+            start, self.word_start = self.word_start, -1
+            word = self._context.window.slice(start, self.start)
+            if word == self.name:
+                self.start = start
+            else:
+                self._outline.passage(start, word)
+            self._outline.block()
 
     def end(self, name: str, arguments: str | None = None) -> None:
         """The call is complete and ends where the window is. `arguments` defaults to what was written."""
@@ -76,6 +103,7 @@ class CallBuilder:
     def fault(self, code: str, message: str, *, incomplete: bool = False) -> None:
         """The block cannot be read as a call; it ends where the window is."""
         context = self._context
+        self._settle_word()
         if context.deltas:
             self.send()
         context.open_call = None

@@ -18,7 +18,7 @@ class CallObject(Struct, frozen=True, kw_only=True):
 
     `without_arguments` says what an object with a name alone is: a call with `{}`, that only if the name is
     declared, or no call. `name_first` allows the name to be sent as soon as it is read. `object_arguments` asks
-    for an object as arguments.
+    for an object as arguments. A member written twice makes the object malformed; with `last_name_counts` not the name.
     """
 
     name_keys: tuple[str, ...] = ("name",)
@@ -26,6 +26,7 @@ class CallObject(Struct, frozen=True, kw_only=True):
     without_arguments: Literal["empty", "declared", "never"] = "empty"
     name_first: bool = True
     object_arguments: bool = False
+    last_name_counts: bool = False
 
 
 class ReadObject(Struct):
@@ -74,7 +75,7 @@ def read_call_object(
         following = yield from reader.space()
         start = window.offset
         if key in shape.name_keys:
-            if key in seen:
+            if key in seen and not shape.last_name_counts:
                 found.problem = f"the object has two members {key!r}"
             found.name_started = found.name_started or following == '"'
             pieces = []

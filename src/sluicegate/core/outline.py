@@ -86,11 +86,12 @@ class Outline:
         """Consume the window up to position `end`: plain text of the current piece."""
         window = self._context.window
         pos = window.pos
-        if end <= pos:
-            return
-        text = window.text[pos:end]
-        start = window.base + pos
-        window.pos = end
+        if end > pos:
+            window.pos = end
+            self.passage(window.base + pos, window.text[pos:end])
+
+    def passage(self, start: int, text: str) -> None:
+        """Consumed text of the current piece: not empty, from raw offset `start` on."""
         layout = self._layout
         if self._blank:
             if not text.strip(self._blank_characters):
@@ -140,9 +141,15 @@ class Outline:
         self._emit("markup", start, text)
 
     def wrapper(self, length: int) -> None:
-        """Consume a marker that is markup also in a text without a call, and that ends no piece."""
+        """Consume a marker that is markup also in a text without a call, and that does not end the first piece."""
         start, text = self._take(length)
-        self._context.events.append(Markup(start, start + len(text)))
+        self.wrapped(start, start + len(text))
+
+    def wrapped(self, start: int, end: int) -> None:
+        """The same, consumed before: from raw offset `start` to `end`."""
+        if not self._head:
+            self._close("marker")
+        self._context.events.append(Markup(start, end))
 
     def block(self) -> None:
         """A call, or what began as one, starts here: the piece has ended."""

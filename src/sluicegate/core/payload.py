@@ -51,31 +51,37 @@ class _Cut(Exception):
 class Payload(BlockFormat):
     """A format of this shape.
 
-    Exactly one of `header` (the JSON is the arguments) and `call_object` is given. `value_member` wraps arguments that are no
-    object; without it they are a fault. `tail` must follow the JSON after white space, which must end with `tail_behind` if given. With `optional_tail`
-    the call is also complete before the next opener, an end-of-turn token, or the end of the text (a cut tail included).
+    Exactly one of `header` (the JSON is the arguments) and `call_object` is given. `value_member` wraps arguments that
+    are no object; without it they are a fault. `tail` must follow the JSON after white space, which must end with
+    `tail_behind` if given. With `optional_tail` the call is also complete before the next opener, an end-of-turn token,
+    or the end of the text (a cut tail included). Without a tail the call ends with its JSON, and white space and one of
+    `ends_behind_json` behind it are markup.
     `resume_at` says from where a fault's end is searched when the JSON is broken.
     """
 
     header: Header | None = None
     call_object: CallObject | None = None
     value_member: str = ""
-    tail: str
+    tail: str = ""
     tail_behind: str = ""
     optional_tail: bool = False
+    ends_behind_json: tuple[str, ...] = ()
     resume_at: Literal["opener", "json", "token"] = "json"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if (self.header is None) == (self.call_object is None):
             raise InvalidDialect(f"{self.names[0]}: a payload has either a header or a call object")
-        inside = (*self._openers, *self.closers, *self.sections, *self.sections.values(), *self.layout.end_tokens)
-        self._name_markers: Final = inside
+        inside = (
+            *(*self._openers, *self.closers, *self.sections, *self.sections.values()),
+            *(*self.wrappers, *self.headed, *self.layout.end_tokens),
+        )
+        self._name_markers = inside
         if self.header is not None:
-            self._header_end: Final = Markers((self.header.until, *inside))
-            self._header_form: Final = re.compile(self.header.form, re.DOTALL).fullmatch
+            self._header_end = Markers((self.header.until, *inside))
+            self._header_form = re.compile(self.header.form, re.DOTALL).fullmatch
         endings = (self.tail, *self._openers, *self.layout.end_tokens) if self.optional_tail else (self.tail,)
-        self._endings: Final = Markers(endings)
+        self._endings = Markers(endings if self.tail else self.ends_behind_json)
 
     def read_block(self, session: Session, opener: Opener, found: Match[str] | None) -> Steps:
         """Read one call."""
@@ -137,10 +143,13 @@ class Payload(BlockFormat):
             found.problem = "the name holds a marker of the format"
         if found.problem:
             raise _Malformed(found.problem, window.offset)
-        yield from self._read_tail(session, window.offset)
+        if self.tail:
+            yield from self._read_tail(session, window.offset)
         self._report_duplicates(session, call, reader)
         assert found.name is not None
         call.end(found.name, found.arguments)
+        if self.ends_behind_json:
+            yield from self._read_end(session)
 
     def _read_header(
         self, session: Session, call: CallBuilder, header: Header, body: int
@@ -178,8 +187,10 @@ class Payload(BlockFormat):
     def _read_json(self, reader: JsonReader, reading: Steps, json_start: int, resume: int) -> Steps:
         try:
             yield from reading
-        except JsonCut:
-            raise _Cut from None
+        except JsonCut as problem:
+            if self.resume_at != "token":
+                raise _Cut from None
+            raise _Malformed(problem.message, problem.token, problem.code) from None
         except JsonBroken as problem:
             at = problem.token if self.resume_at == "token" else resume
             raise _Malformed(problem.message, at, problem.code) from None
@@ -219,6 +230,26 @@ class Payload(BlockFormat):
                     return
                 raise _Malformed(f"something other than {self.tail!r} follows the JSON", resume)
             yield
+
+    def _read_end(self, session: Session) -> Steps:
+        """Behind a call: white space and an end token, if one follows, are markup."""
+        window = session.window
+        start = window.offset
+        window.keep(start)
+        while True:
+            found = _SPACE(window.text, window.pos)
+            assert found is not None
+            pos = window.pos = found.end()
+            literal, at = self._endings.find(window.text, pos, window.final)
+            if at > pos or literal is not None or window.final:
+                break
+            yield
+        if literal is not None and at == pos:
+            window.pos += len(literal)
+            session.outline.markup(start, window.slice(start, window.offset))
+        else:
+            window.rewind(start)
+        window.release()
 
     def _skip_space(self, session: Session) -> Generator[None, None, str]:
         """Consume white space; return the next character, or raise `_Cut`."""

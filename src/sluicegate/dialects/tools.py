@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from sluicegate.core.machine import ToolFormat
 from sluicegate.dialects.deepseek import DEEPSEEK, DEEPSEEK31
+from sluicegate.dialects.inkling import INKLING
+from sluicegate.dialects.kimik2 import KIMIK2
 from sluicegate.dialects.qwen import QWEN
 
 TOOL_FORMATS: tuple[ToolFormat, ...] = (
     QWEN,
     DEEPSEEK,
     DEEPSEEK31,
+    KIMIK2,
+    INKLING,
 )
