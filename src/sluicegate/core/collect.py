@@ -50,7 +50,11 @@ def collect(events: Iterable[Event], *, keep_frame: bool = False) -> Outcome:
             number = len(calls)
             numbers[event.index] = number
             calls.append(Call(number, event.name, event.arguments, event.start, event.end))
-            spans.append(Span("call", event.start, event.end, call=number, parts=event.parts))
+            for start, end in event.pieces or ((event.start, event.end),):
+                parts = event.parts
+                if event.pieces:
+                    parts = tuple(part for part in parts if start <= part.start and part.end <= end)
+                spans.append(Span("call", start, end, call=number, parts=parts))
         elif isinstance(event, Fault):
             spans.append(Span("fault", event.start, event.end))
         elif isinstance(event, CallFault):

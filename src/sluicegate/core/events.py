@@ -85,7 +85,10 @@ class ArgumentsDelta(Struct, frozen=True, gc=False, tag="arguments_delta"):
 
 
 class CallEnd(Struct, frozen=True, gc=False, tag="call_end"):
-    """Call event and tile: the call is complete. `arguments` is valid JSON text."""
+    """Call event and tile: the call is complete. `arguments` is valid JSON text.
+
+    `pieces` are the stretches of the call where markers of the reasoning format interrupt it, else empty.
+    """
 
     index: int
     name: str
@@ -93,6 +96,7 @@ class CallEnd(Struct, frozen=True, gc=False, tag="call_end"):
     start: int
     end: int
     parts: tuple[Part, ...] = ()
+    pieces: tuple[tuple[int, int], ...] = ()
 
 
 class CallFault(Struct, frozen=True, gc=False, tag="call_fault"):
