@@ -1,0 +1,1 @@
+"""Coverage-guided fuzzing of every format: `python -m fuzz --help`."""
