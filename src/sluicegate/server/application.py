@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from functools import partial
 from inspect import isawaitable
 from time import monotonic
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from .body import Disconnected, InvalidBody, InvalidJson, Limits, body_refusal, content_refusal, read_body, too_large
 from .cors import CrossOrigin
@@ -22,6 +23,7 @@ Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
+Head: TypeAlias = list[tuple[bytes, bytes]]
 Mounted: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
@@ -70,26 +72,23 @@ class Application:
         request = self.new_request(scope["method"], path, headers, scope["client"][0] if scope["client"] else "")
         try:
             response = await self._respond(request, receive)
-            self.count(request, response)
-            await send(
-                {"type": "http.response.start", "status": response.status, "headers": self.head(request, response)}
-            )
-            await send({"type": "http.response.body", "body": response.body})
+            await self._send(request, response, send)
         except Disconnected:
             pass
         finally:
             if request.permit is not None:
                 request.permit.release()
 
-    def answer_now(self, scope: Mapping[str, Any], body: bytearray) -> tuple[Response, list[tuple[bytes, bytes]]] | None:
-        """The answer to a request whose body is here, and its headers; None if it has to be waited for.
+    def answer_now(self, scope: Mapping[str, Any], body: bytearray) -> Mounted | tuple[Response, Head] | None:
+        """The answer to a request whose body is here, and its headers; None if `__call__` has to be asked.
 
-        Goes through the same checks as `__call__`.
+        Goes through the same checks as `__call__`. Where the answer has to be waited for, it is an application that
+        has read the request and only has to send it.
         """
         path = scope["raw_path"].decode("latin-1")
         route = self.routes.fixed.get(path)
         endpoint = None if route is None else route.endpoints.get(scope["method"])
-        if route is None or endpoint is None or not endpoint.quick or len(body) > min(SMALL_BODY, self.limits.size):
+        if route is None or endpoint is None or len(body) > min(SMALL_BODY, self.limits.size):
             return None
         guard = None if route.group == "public" else self.guard
         if guard is not None and not guard.immediate:
@@ -97,29 +96,44 @@ class Application:
         headers = dict(reversed(scope["headers"]))
         request = self.new_request(scope["method"], path, headers, scope["client"][0] if scope["client"] else "")
         request.route = route
+        answer: Response | Awaitable[Response] | None = None
         try:
-            response = guard(request) if guard is not None else None
-            if response is None and self.admission is not None and route.group == "serving":
+            if guard is not None:
+                answer = cast("Response | None", guard(request))
+            if answer is None and self.admission is not None and route.group == "serving":
                 request.permit = self.admission.admit_now(request)
                 if request.permit is None:
                     return None
-            if response is None and endpoint.reads_body:
-                response = content_refusal(request)
-            if response is None:
-                response = endpoint.handle(request, bytes(body))
-        except Refused as refused:
-            response = refused.response
-        except (InvalidJson, InvalidBody) as error:
-            response = body_refusal(route.shape, error)
-        except Exception:
-            response = self.failure(request)
+            if answer is None and endpoint.reads_body:
+                answer = content_refusal(request)
+            if answer is None:
+                answer = endpoint.handle(request, bytes(body))
+        except Exception as error:
+            answer = self._answer_to(request, error)
+        if not isinstance(answer, Response):
+            return partial(self._answer_later, request, answer)
+        if request.permit is not None:
+            request.permit.release()
+        self.count(request, answer)
+        return answer, self.head(request, answer)
+
+    async def _answer_later(
+        self, request: Request, answer: Awaitable[Response], _scope: Scope, _receive: Receive, send: Send
+    ) -> None:
+        try:
+            try:
+                response = await answer
+            except Exception as error:
+                response = self._answer_to(request, error)
+            await self._send(request, response, send)
         finally:
             if request.permit is not None:
                 request.permit.release()
-        if not isinstance(response, Response):
-            raise TypeError(f"{route.path} is quick, but has to be waited for")
+
+    async def _send(self, request: Request, response: Response, send: Send) -> None:
         self.count(request, response)
-        return response, self.head(request, response)
+        await send({"type": "http.response.start", "status": response.status, "headers": self.head(request, response)})
+        await send({"type": "http.response.body", "body": response.body})
 
     def _mounted_at(self, path: str) -> Mounted | None:
         for prefix, application in self.mounted.items():
@@ -197,14 +211,10 @@ class Application:
                 body = await self._body(request, receive)
             answer = endpoint.handle(request, body)
             return answer if isinstance(answer, Response) else await answer
-        except Refused as refused:
-            return refused.response
-        except (InvalidJson, InvalidBody) as error:
-            return body_refusal(request.route.shape, error)
         except Disconnected:
             raise
-        except Exception:
-            return self.failure(request)
+        except Exception as error:
+            return self._answer_to(request, error)
 
     async def _body(self, request: Request, receive: Receive) -> bytes:
         permit = request.permit
@@ -222,8 +232,12 @@ class Application:
         finally:
             permit.cancel = None
 
-    def failure(self, request: Request) -> Response:
-        """The answer to a request that met a fault of the service. Called while the exception is handled."""
+    def _answer_to(self, request: Request, error: Exception) -> Response:
+        """The answer where `error` was raised. Called while it is handled."""
+        if isinstance(error, Refused):
+            return error.response
+        if isinstance(error, InvalidJson | InvalidBody):
+            return body_refusal(request.route.shape, error)
         self._log.exception("request_failed", path=request.path, request_id=request.request_id.decode())
         return error_response(
             request.route.shape, 500, "internal_error", "The service failed on this request", type="server_error"
@@ -231,7 +245,7 @@ class Application:
 
     # ------------------------------------------------------------ the answer
 
-    def head(self, request: Request, response: Response) -> list[tuple[bytes, bytes]]:
+    def head(self, request: Request, response: Response) -> Head:
         """All headers of an answer but `date` and `connection`."""
         headers = [
             (b"content-length", b"%d" % len(response.body)),

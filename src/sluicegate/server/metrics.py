@@ -39,6 +39,10 @@ class Metrics(Collector):
             durations = self._durations[path] = [0] * (len(self._bounds) + 1)
         durations[bisect_left(self._bounds, seconds)] += 1
 
+    def connections_changed(self, change: int) -> None:
+        """A connection was made (1) or has ended (-1)."""
+        self.connections += change
+
     def collect(self) -> Iterable[Metric]:
         """The numbers as Prometheus wants them."""
         requests = CounterMetricFamily("smg_http_requests", "Requests by method and route.", labels=["method", "path"])

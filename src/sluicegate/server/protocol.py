@@ -322,6 +322,9 @@ class Connection(HttpToolsProtocol):
         if answer is None:
             return
         self._unstarted = None
+        if callable(answer):
+            self._start(exchange, cast(ASGI3Application, answer))
+            return
         self.cycle = exchange
         response, headers = answer
         exchange.write(response.status, headers, response.body)
@@ -332,11 +335,11 @@ class Connection(HttpToolsProtocol):
             self.flow.pause_reading()
             self.pipeline.appendleft((exchange, self.app))  # type: ignore[arg-type]
         else:
-            self._start(exchange)
+            self._start(exchange, self.app)
 
-    def _start(self, exchange: Exchange) -> None:
+    def _start(self, exchange: Exchange, application: ASGI3Application) -> None:
         self.cycle = exchange
-        task = self.loop.create_task(exchange.run(self.app))
+        task = self.loop.create_task(exchange.run(application))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
         self._running = task
@@ -356,7 +359,7 @@ class Connection(HttpToolsProtocol):
         self.flow.resume_reading()
         if self.pipeline:
             following, _ = self.pipeline.pop()
-            self._start(cast(Exchange, following))
+            self._start(cast(Exchange, following), self.app)
 
     def refuse(self, status: int) -> None:
         """Answer what is no request, or cannot be answered, with a status alone; the connection ends."""

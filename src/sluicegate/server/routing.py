@@ -15,19 +15,14 @@ Handler: TypeAlias = Callable[[Request, bytes], Response | Awaitable[Response]]
 
 
 SMALL_BODY = 32 * 1024
-"""Bytes of a body up to which a quick handler answers at once."""
+"""Bytes of a body up to which work on it is done at once; more is done in a thread, so that others need not wait."""
 
 
 class Endpoint(NamedTuple):
-    """What answers one method of a path.
-
-    `reads_body` says that a JSON body is wanted; `quick` that the answer to a body of at most `SMALL_BODY` bytes
-    never has to be waited for.
-    """
+    """What answers one method of a path. `reads_body` says that a JSON body is wanted."""
 
     handle: Handler
     reads_body: bool
-    quick: bool
 
 
 class Route:
@@ -49,13 +44,13 @@ class Route:
 
 
 def get(path: str, group: RouteGroup, handle: Handler, shape: ErrorShape = "api") -> Route:
-    """A path that is read only, and at once."""
-    return Route(path, group, shape, {"GET": Endpoint(handle, reads_body=False, quick=True)})
+    """A path that is read only."""
+    return Route(path, group, shape, {"GET": Endpoint(handle, reads_body=False)})
 
 
 def post(path: str, group: RouteGroup, handle: Handler, shape: ErrorShape = "api") -> Route:
-    """A path that takes a JSON body, and answers small ones at once."""
-    return Route(path, group, shape, {"POST": Endpoint(handle, reads_body=True, quick=True)})
+    """A path that takes a JSON body."""
+    return Route(path, group, shape, {"POST": Endpoint(handle, reads_body=True)})
 
 
 class RouteTable:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -14,13 +16,14 @@ if TYPE_CHECKING:
 class ServiceState:
     """Changed by the event loop's thread alone.
 
-    `startup` is how far the tokenizers are that are loaded at start; `draining` is set by SIGTERM.
+    `threads` is where long inputs are worked on. `startup` is how far the tokenizers are that are loaded at start; `draining` is set by SIGTERM.
     """
 
     def __init__(self, settings: Settings, store: TokenizerStore, metrics: Metrics) -> None:
         self.settings = settings
         self.store = store
         self.metrics = metrics
+        self.threads = ThreadPoolExecutor(max(4, 2 * (os.cpu_count() or 1)), thread_name_prefix="long-input")
         self.draining = False
         self.startup: Literal["loading", "loaded", "failed"] = "loaded"
         self.startup_reason = ""

@@ -1,0 +1,169 @@
+"""`POST /parse/function_call` and `POST /parse/reasoning`: one format, named by the request."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+import sluicegate
+from sluicegate.core.errors import TextLimitExceeded, UnknownDialect
+from sluicegate.core.events import Outcome
+from sluicegate.server.body import BodyReader
+from sluicegate.server.request import Request
+from sluicegate.server.response import Response, encode_json
+from sluicegate.server.routing import SMALL_BODY, Route, post
+from sluicegate.server.state import ServiceState
+
+
+class ToolFunction(msgspec.Struct, gc=False, omit_defaults=True):
+    """The function of a tool definition."""
+
+    name: str
+    description: str | None = None
+    parameters: Any = None
+    strict: bool | None = None
+
+
+class Tool(msgspec.Struct, gc=False):
+    """A tool definition in the shape of the OpenAI interface."""
+
+    type: str
+    function: ToolFunction
+
+
+TOOL_MEMBERS = {"type": {}, "function": {"name": {}, "description": {}, "parameters": {}, "strict": {}}}
+"""Members of a tool definition that must not come twice."""
+
+
+class FunctionCallBody(msgspec.Struct, gc=False):
+    """Body of `POST /parse/function_call`."""
+
+    text: str
+    tool_call_parser: str
+    tools: list[Tool]
+    explain: bool = False
+
+
+class ReasoningBody(msgspec.Struct, gc=False):
+    """Body of `POST /parse/reasoning`."""
+
+    text: str
+    reasoning_parser: str
+    in_reasoning: bool | UnsetType = UNSET
+    prompt: str | UnsetType = UNSET
+    explain: bool = False
+
+
+class CalledFunction(msgspec.Struct, frozen=True, gc=False):
+    """Name and arguments of a call; `arguments` is JSON text."""
+
+    name: str
+    arguments: str
+
+
+class FoundCall(msgspec.Struct, frozen=True, gc=False):
+    """A call of `POST /parse/function_call`."""
+
+    function: CalledFunction
+
+
+class FunctionCallAnswer(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """Answer of `POST /parse/function_call`; the last two members come with `explain`."""
+
+    remaining_text: str
+    tool_calls: list[FoundCall]
+    success: bool
+    spans: Any = UNSET
+    diagnostics: Any = UNSET
+
+
+class ReasoningAnswer(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """Answer of `POST /parse/reasoning`; the last two members come with `explain`."""
+
+    normal_text: str
+    reasoning_text: str
+    success: bool
+    spans: Any = UNSET
+    diagnostics: Any = UNSET
+
+
+_FUNCTION_CALL = BodyReader(FunctionCallBody, {"tools": TOOL_MEMBERS})
+_REASONING = BodyReader(ReasoningBody)
+
+
+def tool_definitions(tools: list[Tool]) -> list[dict[str, Any]]:
+    """The tools as the library takes them."""
+    return [
+        {
+            "type": tool.type,
+            "function": {"name": tool.function.name, "parameters": tool.function.parameters},
+        }
+        for tool in tools
+    ]
+
+
+def parsing_routes(state: ServiceState) -> list[Route]:
+    """Both routes; long texts are parsed in a thread."""
+
+    def run(body: bytes, work: Callable[[], Response]) -> Response | Awaitable[Response]:
+        if len(body) <= SMALL_BODY:
+            return work()
+        return asyncio.get_running_loop().run_in_executor(state.threads, work)
+
+    def function_call(_request: Request, body: bytes) -> Response | Awaitable[Response]:
+        return run(body, partial(_function_call, _FUNCTION_CALL.read(body)))
+
+    def reasoning(_request: Request, body: bytes) -> Response | Awaitable[Response]:
+        return run(body, partial(_reasoning, _REASONING.read(body)))
+
+    return [
+        post("/parse/function_call", "control", function_call, "parse"),
+        post("/parse/reasoning", "control", reasoning, "parse"),
+    ]
+
+
+def _function_call(wanted: FunctionCallBody) -> Response:
+    try:
+        outcome = sluicegate.parse_tool_calls(
+            wanted.text, wanted.tool_call_parser, tools=tool_definitions(wanted.tools) if wanted.tools else None
+        )
+    except UnknownDialect as error:
+        return failure(f"Unknown tool parser: {error.name}")
+    except TextLimitExceeded as error:
+        return failure(f"Failed to parse function calls: {error}")
+    answer = FunctionCallAnswer(
+        outcome.content,
+        [FoundCall(CalledFunction(call.name, call.arguments)) for call in outcome.calls],
+        success=True,
+        **explanation(outcome, wanted.explain),
+    )
+    return Response(encode_json(answer))
+
+
+def _reasoning(wanted: ReasoningBody) -> Response:
+    in_reasoning = wanted.in_reasoning if isinstance(wanted.in_reasoning, bool) else None
+    try:
+        outcome = sluicegate.parse_reasoning(wanted.text, wanted.reasoning_parser, in_reasoning=in_reasoning)
+    except UnknownDialect as error:
+        return failure(f"Unknown reasoning parser: {error.name}")
+    except TextLimitExceeded as error:
+        return failure(f"Failed to parse reasoning: {error}")
+    answer = ReasoningAnswer(
+        outcome.content, outcome.reasoning, success=True, **explanation(outcome, wanted.explain)
+    )
+    return Response(encode_json(answer))
+
+
+def explanation(outcome: Outcome, wanted: bool) -> dict[str, Any]:
+    """Spans and diagnostics, where they are asked for."""
+    return {"spans": outcome.spans, "diagnostics": outcome.diagnostics} if wanted else {}
+
+
+def failure(message: str) -> Response:
+    """An error of the parsing routes that has no code."""
+    return Response(encode_json({"error": message, "success": False}), 400)

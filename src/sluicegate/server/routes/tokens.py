@@ -1,0 +1,244 @@
+"""`POST /v1/tokenize` and `POST /v1/detokenize`: text to token ids and back."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+from functools import partial
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from sluicegate.server.body import BodyReader, InvalidBody
+from sluicegate.server.request import Request
+from sluicegate.server.response import Refused, Response, encode_json, error_response, plain_error
+from sluicegate.server.routing import SMALL_BODY, Route, post
+from sluicegate.server.state import ServiceState
+from sluicegate.tokenizers.errors import (
+    ChatTemplateError,
+    DetokenizationFailed,
+    TokenizationFailed,
+    TokenizerNotLoaded,
+    UnknownTokenId,
+)
+from sluicegate.tokenizers.pieces import ends_inside_character, pieces_of_ids
+from sluicegate.tokenizers.store import StoredTokenizer
+
+TokenId = Annotated[int, Meta(ge=0, le=4294967295)]
+
+
+class TokenizeBody(msgspec.Struct, gc=False):
+    """Body of `POST /v1/tokenize`: a prompt, or the messages that a chat template makes one of."""
+
+    model: str
+    prompt: str | list[str] | UnsetType = UNSET
+    add_special_tokens: bool = False
+    parse_special: bool = True
+    pieces: bool = False
+    messages: list[dict[str, Any]] | UnsetType = UNSET
+    tools: list[dict[str, Any]] | UnsetType = UNSET
+    add_generation_prompt: bool | UnsetType = UNSET
+    chat_template_kwargs: dict[str, Any] | UnsetType = UNSET
+
+
+class DetokenizeBody(msgspec.Struct, gc=False):
+    """Body of `POST /v1/detokenize` with one sequence."""
+
+    model: str
+    tokens: list[TokenId]
+    skip_special_tokens: bool = True
+    pieces: bool = False
+
+
+class DetokenizeBatchBody(msgspec.Struct, gc=False):
+    """Body of `POST /v1/detokenize` with several sequences."""
+
+    model: str
+    tokens: list[list[TokenId]]
+    skip_special_tokens: bool = True
+    pieces: bool = False
+
+
+_TOKENIZE = BodyReader(TokenizeBody)
+_DETOKENIZE = BodyReader(DetokenizeBody)
+_DETOKENIZE_BATCH = BodyReader(DetokenizeBatchBody)
+_TEMPLATE_MEMBERS = ("tools", "add_generation_prompt", "chat_template_kwargs")
+
+
+class TokenRoutes:
+    """The two handlers. Long inputs are worked on in a thread: the engines let go of the interpreter meanwhile."""
+
+    def __init__(self, state: ServiceState) -> None:
+        self._state = state
+        self._most = state.settings.max_batch_items
+
+    def routes(self) -> list[Route]:
+        """Both routes, guarded and admitted as serving routes are."""
+        return [
+            post("/v1/tokenize", "serving", self.tokenize),
+            post("/v1/detokenize", "serving", self.detokenize),
+        ]
+
+    # ------------------------------------------------------------ text to ids
+
+    def tokenize(self, request: Request, body: bytes) -> Response | Awaitable[Response]:
+        """The ids of one prompt or of several."""
+        wanted = _TOKENIZE.read(body)
+        prompt = wanted.prompt
+        if wanted.messages is not UNSET:
+            return self._tokenize_messages(request, wanted, wanted.messages)
+        if prompt is UNSET:
+            raise InvalidBody("field 'prompt' is required", "prompt")
+        for name in _TEMPLATE_MEMBERS:
+            if getattr(wanted, name) is not UNSET:
+                raise InvalidBody(f"field '{name}' needs the field 'messages'", name)
+        if isinstance(prompt, str):
+            self._charge(request, wanted.model, len(prompt))
+        else:
+            self._check_batch("prompt", len(prompt))
+            self._charge(request, wanted.model, sum(map(len, prompt)))
+        stored = self._resolve(wanted.model)
+        if isinstance(stored, Response):
+            return stored
+        return self._run(body, partial(_tokenize, stored, wanted, prompt))
+
+    def _tokenize_messages(
+        self, request: Request, wanted: TokenizeBody, messages: list[dict[str, Any]]
+    ) -> Response | Awaitable[Response]:
+        if wanted.prompt is not UNSET:
+            raise InvalidBody("fields 'prompt' and 'messages' exclude each other", "messages")
+        self._check_batch("messages", len(messages))
+        stored = self._resolve(wanted.model)
+        if isinstance(stored, Response):
+            return stored
+        return self._tokenize_rendered(request, stored, wanted, messages)
+
+    async def _tokenize_rendered(
+        self, request: Request, stored: StoredTokenizer, wanted: TokenizeBody, messages: list[dict[str, Any]]
+    ) -> Response:
+        try:
+            prompt = await self._in_thread(partial(_render, stored, wanted, messages))
+        except ChatTemplateError as error:
+            return error_response("api", 400, "chat_template_error", str(error), param="messages")
+        self._charge(request, wanted.model, len(prompt))
+        return await self._in_thread(partial(_tokenize, stored, wanted, prompt, rendered=True))
+
+    # ------------------------------------------------------------ ids to text
+
+    def detokenize(self, request: Request, body: bytes) -> Response | Awaitable[Response]:
+        """The text of one sequence of ids or of several."""
+        wanted: DetokenizeBody | DetokenizeBatchBody
+        try:
+            wanted = _DETOKENIZE.read(body)
+        except InvalidBody as error:
+            if "tokens[0] must be a whole number" not in str(error) or "not an array" not in str(error):
+                raise
+            wanted = _DETOKENIZE_BATCH.read(body)
+            self._check_batch("tokens", len(wanted.tokens))
+            self._charge(request, wanted.model, sum(map(len, wanted.tokens)))
+        else:
+            self._charge(request, wanted.model, len(wanted.tokens))
+        stored = self._resolve(wanted.model)
+        if isinstance(stored, Response):
+            return stored
+        return self._run(body, partial(_detokenize, stored, wanted))
+
+    # ------------------------------------------------------------ both
+
+    def _check_batch(self, member: str, length: int) -> None:
+        if self._most and length > self._most:
+            message = f"field '{member}' has {length} elements, more than {self._most} (--max-batch-items)"
+            raise Refused(error_response("api", 400, "batch_too_large", message, param=member))
+
+    def _charge(self, request: Request, model: str, characters: int) -> None:
+        if request.permit is not None:
+            request.permit.charge(request, model, characters)
+
+    def _resolve(self, model: str) -> StoredTokenizer | Response:
+        try:
+            return self._state.store.resolve(model)
+        except TokenizerNotLoaded as error:
+            return plain_error(400, "tokenizer_not_found", str(error))
+
+    def _run(self, body: bytes, work: Callable[[], Response]) -> Response | Awaitable[Response]:
+        return work() if len(body) <= SMALL_BODY else self._in_thread(work)
+
+    def _in_thread(self, work: Callable[[], Any]) -> Awaitable[Any]:
+        return asyncio.get_running_loop().run_in_executor(self._state.threads, work)
+
+
+def _tokenize(
+    stored: StoredTokenizer, wanted: TokenizeBody, prompt: str | list[str], *, rendered: bool = False
+) -> Response:
+    tokenizer = stored.tokenizer
+    flags = {"add_special_tokens": wanted.add_special_tokens, "parse_special": wanted.parse_special}
+    answer: dict[str, Any]
+    try:
+        if wanted.pieces:
+            pieces: Any
+            if isinstance(prompt, str):
+                pieces = tokenizer.pieces(prompt, **flags)
+                tokens: Any = [piece.id for piece in pieces]
+            else:
+                pieces = [tokenizer.pieces(text, **flags) for text in prompt]
+                tokens = [[piece.id for piece in group] for group in pieces]
+        else:
+            pieces = None
+            tokens = tokenizer.encode(prompt, **flags) if isinstance(prompt, str) else tokenizer.encode_batch(prompt, **flags)
+    except TokenizationFailed as error:
+        return plain_error(500, "tokenization_error", f"Tokenization failed: {error}")
+    if isinstance(prompt, str):
+        answer = {"tokens": tokens, "count": len(tokens), "char_count": len(prompt)}
+    else:
+        answer = {"tokens": tokens, "count": [*map(len, tokens)], "char_count": [*map(len, prompt)]}
+    if pieces is not None:
+        answer["pieces"] = pieces
+    if rendered:
+        answer["prompt"] = prompt
+    return Response(encode_json(answer))
+
+
+def _render(stored: StoredTokenizer, wanted: TokenizeBody, messages: list[dict[str, Any]]) -> str:
+    template = stored.tokenizer.chat_template
+    if template is None:
+        raise ChatTemplateError(f"tokenizer '{stored.name}' has no chat template")
+    return template.render(
+        messages,
+        tools=wanted.tools or None,
+        add_generation_prompt=wanted.add_generation_prompt is True,
+        arguments=wanted.chat_template_kwargs or None,
+        now=datetime.now,
+    )
+
+
+def _detokenize(stored: StoredTokenizer, wanted: DetokenizeBody | DetokenizeBatchBody) -> Response:
+    batch = isinstance(wanted, DetokenizeBatchBody)
+    sequences: list[list[int]] = wanted.tokens if isinstance(wanted, DetokenizeBatchBody) else [wanted.tokens]
+    texts: list[str] = []
+    details: list[dict[str, Any]] = []
+    index = 0
+    try:
+        for index, ids in enumerate(sequences):  # noqa: B007 - the errors below name it
+            texts.append(stored.tokenizer.decode(ids, skip_special_tokens=wanted.skip_special_tokens))
+            if wanted.pieces:
+                pieces = pieces_of_ids(stored.tokenizer, ids)
+                details.append({"pieces": pieces, "incomplete": ends_inside_character(pieces)})
+    except UnknownTokenId as error:
+        place = f"tokens[{index}][{error.position}]" if batch else f"tokens[{error.position}]"
+        message = f"{place}: id {error.token_id} is not in the vocabulary of '{stored.name}'"
+        return error_response("api", 400, "unknown_token_id", message, param="tokens")
+    except DetokenizationFailed as error:
+        place = f"tokens[{index}]: " if batch else ""
+        return plain_error(500, "detokenization_error", f"Detokenization failed: {place}{error}")
+    answer: dict[str, Any] = {"text": texts if batch else texts[0]}
+    if wanted.pieces:
+        for name in ("pieces", "incomplete"):
+            answer[name] = [detail[name] for detail in details] if batch else details[0][name]
+    return Response(encode_json(answer))
+
+
+def token_routes(state: ServiceState) -> list[Route]:
+    """The routes of this module."""
+    return TokenRoutes(state).routes()
