@@ -23,6 +23,7 @@ class ServingGuard:
     """
 
     audited = False
+    immediate = True
 
     def __init__(self, configuration: Configuration, ring: KeyRing[str], group: Group = Group.SERVING) -> None:
         self._ring = ring
@@ -32,6 +33,10 @@ class ServingGuard:
         self._unknown = Verdict(group, refusals[Presented.UNKNOWN], details="unknown key")
         self._shared = Verdict(group, refusals[Presented.SHARED_KEY], tenant=SHARED_TENANT, method="api_key")
         self._tenant_refusal = refusals[Presented.TENANT_KEY]
+
+    async def verify(self, method: str, authorization: bytes | None) -> Verdict:
+        """Judge like `check`: there is nothing to wait for."""
+        return self.check(method, authorization)
 
     def check(self, method: str, authorization: bytes | None) -> Verdict:
         """Judge a request by its `Authorization` header value; `method` makes no difference here."""
@@ -59,6 +64,11 @@ class ControlPlaneGuard:
         self._configuration = configuration
         self._ring = ring
         self._verifier = verifier
+
+    @property
+    def immediate(self) -> bool:
+        """Whether `check` always has the answer."""
+        return self._verifier is None
 
     def check(self, method: str, authorization: bytes | None) -> Verdict | None:
         """Judge a request by its `Authorization` header value, or return None if `verify` has to."""
