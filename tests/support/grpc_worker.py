@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 import grpc
@@ -78,7 +79,7 @@ def serving(worker: Worker, credentials: grpc.ServerCredentials | None = None) -
     """Run `worker` on a free loopback port; the other four services are there and answer UNIMPLEMENTED."""
     server = grpc.server(ThreadPoolExecutor(max_workers=8), options=[("grpc.so_reuseport", 0)])
     for runtime in RUNTIMES:
-        module = __import__(f"smg_grpc_proto.generated.{runtime.module}_pb2_grpc", fromlist=["*"])
+        module = import_module(f"smg_grpc_proto.generated.{runtime.module}_pb2_grpc")
         service = runtime.service.rpartition(".")[2]
         servicer = worker if runtime == worker.runtime else getattr(module, f"{service}Servicer")()
         getattr(module, f"add_{service}Servicer_to_server")(servicer, server)

@@ -13,7 +13,7 @@ from sluicegate.server.body import BodyReader
 from sluicegate.server.jobs import JobQueueFull, in_thread
 from sluicegate.server.request import Request
 from sluicegate.server.response import Response, json_response, plain_error
-from sluicegate.server.routing import Endpoint, Route
+from sluicegate.server.routing import Endpoint, Handler, Route
 from sluicegate.server.tokenizer_jobs import (
     TokenizerJobs,
     TokenizerLoading,
@@ -47,13 +47,10 @@ class TokenizerRoutes:
 
     def routes(self) -> tuple[Route, ...]:
         """The routes, all of them of the control plane."""
-        add, listing = Endpoint(self.add, reads_body=True), Endpoint(self.list, reads_body=False)
-        show, remove = Endpoint(self.show, reads_body=False), Endpoint(self.remove, reads_body=False)
-        status = Endpoint(self.status, reads_body=False)
         return (
-            Route("/v1/tokenizers", "control", "api", {"POST": add, "GET": listing}),
-            Route("/v1/tokenizers/{}", "control", "api", {"GET": show, "DELETE": remove}),
-            Route("/v1/tokenizers/{}/status", "control", "api", {"GET": status}),
+            Route("/v1/tokenizers", "control", "api", {"POST": _takes_body(self.add), "GET": _no_body(self.list)}),
+            Route("/v1/tokenizers/{}", "control", "api", {"GET": _no_body(self.show), "DELETE": _no_body(self.remove)}),
+            Route("/v1/tokenizers/{}/status", "control", "api", {"GET": _no_body(self.status)}),
         )
 
     def add(self, _request: Request, body: bytes) -> Response:
@@ -123,3 +120,11 @@ def engine_header(engine: Engine) -> bytes:
     """Value of `x-sluicegate-engine`: which library encodes and decodes, which one is the reference, and why."""
     reason = quote(engine.reason, safe=" !#$&'()*+,-./:;<=>?@[]^_`{|}~")
     return f'encode={engine.encode}; decode={engine.decode}; reference={engine.reference}; reason="{reason}"'.encode()
+
+
+def _no_body(handle: Handler) -> Endpoint:
+    return Endpoint(handle, reads_body=False)
+
+
+def _takes_body(handle: Handler) -> Endpoint:
+    return Endpoint(handle, reads_body=True)
