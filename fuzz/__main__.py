@@ -60,7 +60,16 @@ def fuzz(target: str, seconds: int) -> tuple[int, str]:
         words = pathlib.Path(directory) / "words"
         words.write_text("\n".join(entry(word) for word in vocabulary(name, pattern, markers) if word), "utf-8")
         done = subprocess.run(
-            [sys.executable, "-m", "fuzz.target", target, f"-max_total_time={seconds}", f"-dict={words}", "-max_len=2000", str(corpus)],
+            [
+                sys.executable,
+                "-m",
+                "fuzz.target",
+                target,
+                f"-max_total_time={seconds}",
+                f"-dict={words}",
+                "-max_len=2000",
+                str(corpus),
+            ],
             capture_output=True,
             text=True,
             errors="replace",

@@ -17,7 +17,10 @@ from tests.support.parsing import cases, check_events, pieces, random_pieces, ru
 from tests.support.strategies import outputs, recorded_texts
 
 EXAMPLES = settings(
-    max_examples=1000, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=1000,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 TOOLS = [
     {
@@ -48,7 +51,9 @@ def texts(tool_format: ToolFormat) -> st.SearchStrategy[str]:
 @by_format
 @EXAMPLES
 @given(data=st.data())
-def test_any_cutting_gives_one_outcome_and_the_spans_tile_the_text(tool_format: ToolFormat, data: st.DataObject) -> None:
+def test_any_cutting_gives_one_outcome_and_the_spans_tile_the_text(
+    tool_format: ToolFormat, data: st.DataObject
+) -> None:
     text = data.draw(texts(tool_format))
     tools: Any = data.draw(st.sampled_from([None, TOOLS]))
     whole = check_events(run_tool(tool_format, [text], tools), text)

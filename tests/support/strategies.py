@@ -28,7 +28,11 @@ def vocabulary(parser: str, pattern: str, markers: tuple[str, ...]) -> tuple[str
     for text in recorded_texts(parser, pattern):
         words.update(_WORDS.findall(text))
     cut = {word[:size] for word in words if _MARKERS.fullmatch(word) for size in (1, len(word) // 2, len(word) - 1)}
-    return tuple(sorted(words | cut | {"{", "}", "[", "]", '"', "\\", ",", ":", "\n", " ", "a", "1", "\ud800", "\u2028", "é", "😀"}))
+    return tuple(
+        sorted(
+            words | cut | {"{", "}", "[", "]", '"', "\\", ",", ":", "\n", " ", "a", "1", "\ud800", "\u2028", "é", "😀"}
+        )
+    )
 
 
 def outputs(parser: str, pattern: str, markers: tuple[str, ...]) -> st.SearchStrategy[str]:

@@ -133,14 +133,16 @@ _VALUE, _VALUE_OR_END, _KEY, _KEY_OR_END, _COLON, _COMMA_OR_END = range(6)
 class JsonReader:
     """Reads JSON from a context's window; `open` counts brackets that the caller has consumed and not closed.
 
-    `members` collects the places of keys and values of the outermost object if the context asks for details.
+    `around` counts the containers around the value that count for the depth. `members` collects the places of keys and
+    values of the outermost object if the context asks for details.
     Its methods raise `JsonBroken` or `JsonCut`.
     """
 
-    __slots__ = ("_context", "_token", "duplicates", "members", "open")
+    __slots__ = ("_around", "_context", "_token", "duplicates", "members", "open")
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, *, around: int = 0) -> None:
         self._context = context
+        self._around = around
         self._token = context.window.offset
         self.open = 0
         self.duplicates: list[str] = []
@@ -247,7 +249,6 @@ class JsonReader:
     def _number(self, write: Write, opened: int) -> Steps:
         window = self._context.window
         self._token = window.offset
-        start = window.pos
         pieces: list[str] = []
         while True:
             found = _NUMBER_CHARACTERS(window.text, window.pos)
@@ -268,7 +269,6 @@ class JsonReader:
             return
         if window.pos == len(window.text) and _NUMBER_BEGINNING(number) is not None:
             raise self._cut(opened)
-        del start
         raise self.broken(f"{number[:40]} is no JSON number", opened=opened)
 
     def _literal(self, write: Write, opened: int) -> Steps:
@@ -298,7 +298,7 @@ class JsonReader:
         if not following:
             raise self._cut()
         if following in "{[" and not context.details:
-            complete = complete_value(window.text, window.pos, 0)
+            complete = complete_value(window.text, window.pos, self._around)
             if complete is not None:
                 text, end = complete
                 write(text)
@@ -310,7 +310,7 @@ class JsonReader:
             return
         keys: list[set[str] | None] = []
         expected = _VALUE
-        key_start = key_end = value_start = 0
+        key_start = key_end = value_start = 0  # of the member of the outermost object that is being read
         while True:
             following = yield from self.space()
             depth = len(keys)
@@ -318,14 +318,16 @@ class JsonReader:
                 raise self._cut(depth)
             if following == '"':
                 if expected <= _VALUE_OR_END:
-                    value_start = window.base + window.pos
+                    if depth == 1:
+                        value_start = window.base + window.pos
                     yield from self.string(write, depth)
                     expected = _COMMA_OR_END
                 elif expected <= _KEY_OR_END:
-                    key_start = window.base + window.pos
+                    start = window.base + window.pos
                     pieces: list[str] = []
                     yield from self.string(pieces.append, depth)
-                    key_end = window.base + window.pos
+                    if depth == 1:
+                        key_start, key_end = start, window.base + window.pos
                     key = "".join(pieces)
                     seen = keys[-1]
                     assert seen is not None
@@ -341,7 +343,7 @@ class JsonReader:
                 if expected > _VALUE_OR_END:
                     raise self.broken(f"{following!r} where the JSON does not allow it", opened=depth)
                 self.token()
-                if depth == DEPTH_LIMIT:
+                if depth + self._around == DEPTH_LIMIT:
                     raise self.broken(
                         f"more than {DEPTH_LIMIT} containers are open", code="depth_exceeded", opened=depth
                     )
@@ -380,7 +382,8 @@ class JsonReader:
                 expected = _VALUE
                 continue
             elif expected <= _VALUE_OR_END:
-                value_start = window.base + window.pos
+                if depth == 1:
+                    value_start = window.base + window.pos
                 if following == "-" or "0" <= following <= "9":
                     yield from self._number(write, depth)
                 else:

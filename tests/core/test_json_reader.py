@@ -1,0 +1,177 @@
+"""The strict JSON reader: what it takes, what it refuses and where, and that its two ways are one."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sluicegate.core.context import Context
+from sluicegate.core.json_reader import DEPTH_LIMIT, JsonBroken, JsonCut, JsonReader, complete_value, quote
+from tests.support.parsing import pieces
+
+
+def read(text: str, chunks: Iterable[str] | None = None, *, details: bool = False) -> tuple[str, int, list[str]]:
+    """What the reader writes for a value at the start of a text, where it ends, and the repeated keys."""
+    context = Context(details=details)
+    window = context.window
+    reader = JsonReader(context)
+    written: list[str] = []
+    steps = reader.value(written.append)
+    for chunk in [text] if chunks is None else chunks:
+        window.feed(chunk)
+        try:
+            next(steps)
+        except StopIteration:
+            return "".join(written), window.offset, reader.duplicates
+    window.final = True
+    with pytest.raises(StopIteration):
+        next(steps)
+    return "".join(written), window.offset, reader.duplicates
+
+
+values = st.recursive(
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.floats(allow_nan=False, allow_infinity=False),
+        st.text(alphabet=st.characters(codec="utf-8")),
+    ),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=500, deadline=None)
+@given(
+    st.lists(values, max_size=3) | st.dictionaries(st.text(max_size=5), values, max_size=4),
+    st.booleans(),
+    st.sampled_from([None, 1, 3]),
+    st.integers(1, 9),
+)
+def test_a_value_is_written_compact_whole_and_in_pieces(
+    value: Any, ascii_only: bool, indent: int | None, size: int
+) -> None:
+    text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
+    written, end, duplicates = read(text)
+    assert (written, end, duplicates) == read(text, pieces(text, size)) == read(text, details=True)
+    assert end == len(text)
+    assert not duplicates
+    assert json.loads(written) == value
+    assert all(int(code, 16) < 0x20 for code in re.findall(r"\\(?:u(....)|.)", written) if code)
+
+
+BITS = ['{"a":', "{", "}", "[", "]", ",", ":", '"', '"b"', '"\\u00e9"', '"\\ud83d\\ude00"', '"\\ud83d"', "\\", "\\/", "\n", " ", "1", "-0", "1.50", "1e400",
+        "1E5", "01", "true", "nul", "null", "NaN", "\x01", "é", "\ud800", "12345678901234567890", "-", "+1", ".5"]  # fmt: skip
+
+
+@settings(max_examples=3000, deadline=None)
+@given(st.lists(st.sampled_from(BITS), max_size=14).map("".join), st.sampled_from("[{"), st.integers(1, 5))
+def test_the_decoder_in_c_and_the_reader_agree(rest: str, bracket: str, size: int) -> None:
+    """Where the fast way answers, the reader answers the same; where the reader refuses, so does Python's own decoder."""
+    text = bracket + rest
+    fast = complete_value(text, 0, 0)
+    try:
+        written, end, _ = read(text, details=True)
+    except JsonBroken as problem:
+        assert fast is None
+        with pytest.raises(JsonBroken) as again:
+            read(text, pieces(text, size))
+        assert type(again.value) is type(problem)
+        assert (again.value.token, again.value.open, again.value.in_string) == (
+            problem.token,
+            problem.open,
+            problem.in_string,
+        )
+        assert str(again.value) == str(problem)
+    else:
+        assert fast is None or fast == (written, end)
+        assert json.loads(text[:end].replace("\ud800", "x")) is not None
+        assert read(text, pieces(text, size))[:2] == (written, end)
+
+
+@pytest.mark.parametrize(
+    ("text", "token"),
+    [
+        ('{"a": NaN}', 6),
+        ('{"a": Infinity}', 6),
+        ('{"a": -Infinity}', 6),
+        ('{"a": 1e400}', 6),
+        ('{"a": 01}', 6),
+        ('{"a": +1}', 6),
+        ('{"a": .5}', 6),
+        ('{"a": 5.}', 6),
+        ('["\\ud800"]', 1),
+        ('["\\udc00"]', 1),
+        ('["\\ud800\\u0041"]', 1),
+        ('["a\nb"]', 1),
+        ('["\\x41"]', 1),
+        ("['a']", 1),
+        ("[1,]", 2),
+        ('{"a":1,}', 6),
+        ('{"a" 1}', 1),
+        ("[1 2]", 1),
+        ("[truE]", 1),
+        ("{1:2}", 0),
+        ("[1}", 1),
+        ("[:]", 0),
+        ("[,1]", 0),
+    ],
+)
+def test_refused(text: str, token: int) -> None:
+    with pytest.raises(JsonBroken) as problem:
+        read(text + " ")
+    assert not isinstance(problem.value, JsonCut)
+    assert problem.value.token == token
+
+
+@pytest.mark.parametrize(
+    "text", ['{"a', '{"a":', '{"a":1', "[1", "[tru", '["\\u00', '["\\ud83d\\u', "[", '[{"b":[', '["x', "[1e", "[-"]
+)
+def test_cut_off(text: str) -> None:
+    with pytest.raises(JsonCut):
+        read(text)
+    with pytest.raises(JsonCut):
+        read(text, pieces(text, 1))
+
+
+def test_depth_is_limited_exactly() -> None:
+    deepest = "[" * DEPTH_LIMIT + "]" * DEPTH_LIMIT
+    assert read(deepest)[0] == deepest
+    with pytest.raises(JsonBroken) as problem:
+        read("[" + deepest + "]")
+    assert (problem.value.code, problem.value.token) == ("depth_exceeded", DEPTH_LIMIT)
+
+
+def test_numbers_keep_their_spelling_and_digits() -> None:
+    text = "[1.50,1E5,-0," + "9" * 5000 + ",0.1e-7]"
+    assert read(text)[0] == text
+    assert read(text, pieces(text, 7))[0] == text
+
+
+def test_repeated_keys_are_written_again_and_told() -> None:
+    assert read('{"a": 1, "\\u0061": 2, "b": {"c": 1, "c": 2}}') == (
+        '{"a":1,"a":2,"b":{"c":1,"c":2}}',
+        44,
+        ['"a"', '"c"'],
+    )
+
+
+def test_strings_have_one_spelling() -> None:
+    assert read('["\\u00e9\\/\\u000a\\u001f\\u0022\\ud83d\\ude00\\t"]')[0] == '["é/\\n\\u001f\\"😀\\t"]'
+    assert quote('a"\\\n\x01é') == '"a\\"\\\\\\n\\u0001é"'
+
+
+def test_the_reader_tells_the_places_of_members() -> None:
+    context = Context(details=True)
+    context.window.feed('{"a": 1, "b": {"c": 2}} ')
+    reader = JsonReader(context)
+    with pytest.raises(StopIteration):
+        next(reader.value(lambda _: None))
+    assert reader.members == [(1, 4, 6, 7), (9, 12, 14, 22)]
