@@ -161,7 +161,9 @@ class ChannelFormat:
                     if next_state and next_state.on_text and any(piece.strip(WHITE_SPACE) for _, piece in held):
                         next_state = self.states[next_state.on_text]
                     _release(context, held, move.held)
-            elif state.frame_at_end and leaves and at > window.pos and text[at - 1] == "\n" and move.treatment == "drop":
+            elif (
+                state.frame_at_end and leaves and at > window.pos and text[at - 1] == "\n" and move.treatment == "drop"
+            ):
                 send(context, at - 1, state.side)
                 send_frame(context, at, state.side)
             else:

@@ -38,6 +38,16 @@ class TextLimitExceeded(SluicegateError, ValueError):
         super().__init__(f"Buffer overflow: {size} bytes exceeds maximum {limit}")
 
 
+class ConflictingStart(SluicegateError, ValueError):
+    """`in_reasoning` and the prompt contradict each other. `marker` is the one that the prompt left open, or empty."""
+
+    def __init__(self, *, in_reasoning: bool, marker: str) -> None:
+        self.in_reasoning = in_reasoning
+        self.marker = marker
+        where = f"ends inside a block that {marker!r} opened" if marker else "ends outside the reasoning"
+        super().__init__(f"in_reasoning is {str(in_reasoning).lower()}, but the prompt {where}; give only one of the two")
+
+
 class MachineFinished(SluicegateError, RuntimeError):
     """`feed` or `finish` was called on a machine that has already finished: make a new one for each output."""
 

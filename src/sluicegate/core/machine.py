@@ -45,8 +45,15 @@ class ReasoningFormat(Protocol):
         """The literals that open a block, for detection and diagnostics."""
         ...
 
-    def read(self, context: Context, in_reasoning: bool | None) -> Steps:
-        """Read one output; `in_reasoning` says what the prompt left open, None is the format's own default."""
+    def read(self, context: Context, in_reasoning: bool | None = None, opened_by: str = "") -> Steps:
+        """Read one output; `in_reasoning` says what the prompt left open, None is the format's own default.
+
+        `opened_by` is the marker that opened the block in the prompt, if it is known.
+        """
+        ...
+
+    def opened_by(self, prompt: str) -> str:
+        """The start marker that a rendered prompt, or its tail, left open, or nothing."""
         ...
 
 

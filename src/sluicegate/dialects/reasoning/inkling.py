@@ -11,7 +11,12 @@ from sluicegate.core.channels import DROP, REGION_END, REGION_QUOTE, ChannelForm
 from sluicegate.core.patterns import SPACE_CLASS, Pattern, Run, either
 from sluicegate.core.tokens import Token, Vocabulary
 
-MODEL, THINKING, TEXT, CALL = "<|message_model|>", "<|content_thinking|>", "<|content_text|>", "<|content_invoke_tool_json|>"
+MODEL, THINKING, TEXT, CALL = (
+    "<|message_model|>",
+    "<|content_thinking|>",
+    "<|content_text|>",
+    "<|content_invoke_tool_json|>",
+)
 ENDS = ("<|end_message|>", "<|content_model_end_sampling|>")
 OTHER_TYPES = (
     "<|content_image|>",

@@ -99,7 +99,9 @@ KIMI_K3 = ChannelFormat(
             side="reasoning",
             moves={
                 "open think": Move("drop", "reasoning"),
-                **dict.fromkeys(("close think", "open response", "close response", "close message"), Move("drop", "answer")),
+                **dict.fromkeys(
+                    ("close think", "open response", "close response", "close message"), Move("drop", "answer")
+                ),
                 "open tools": Move("keep", "tools in answer"),
                 "cut": DROP,
             },

@@ -1,0 +1,40 @@
+"""Notices that a text carries the markers of other formats and none of the chosen one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sluicegate.core.patterns import Markers
+
+
+class ForeignMarkers:
+    """Watches one text as it comes, for one side. `found` is the first foreign marker and its offset in code points."""
+
+    __slots__ = ("_carried", "_foreign", "_longest", "_own", "_read", "_watching", "found")
+
+    def __init__(self, own: Sequence[str], foreign: Markers) -> None:
+        self._own = own
+        self._foreign = foreign
+        self._longest = max((foreign.longest, *map(len, own)))
+        self._carried = ""
+        self._read = 0
+        self._watching = True
+        self.found: tuple[str, int] | None = None
+
+    def feed(self, chunk: str) -> None:
+        """The text goes on with this."""
+        if not self._watching:
+            return
+        text = self._carried + chunk
+        if any(marker in text for marker in self._own):
+            self._watching = False
+            self.found = None
+            return
+        if self.found is None:
+            marker, at = self._foreign.find(text, 0, True)
+            if marker is not None:
+                self.found = marker, self._read + at
+                self._watching = bool(self._own)
+        kept = min(len(text), self._longest - 1)
+        self._carried = text[len(text) - kept :]
+        self._read += len(text) - kept
