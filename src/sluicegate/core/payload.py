@@ -113,7 +113,7 @@ class Payload(BlockFormat):
                 raise _Malformed("the arguments are no JSON object", resume)
             wrapped = True
             call.write('{"' + self.value_member + '":')
-        reader = JsonReader(context)
+        reader = JsonReader(context, around=int(wrapped))
         reader.open = int(wrapped)
         yield from self._read_json(reader, reader.value(call.write), json_start, resume)
         if wrapped:
