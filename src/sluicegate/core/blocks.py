@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from re import Match
 from typing import Final, TypeAlias
@@ -18,6 +18,7 @@ from sluicegate.core.context import Context
 from sluicegate.core.errors import InvalidDialect
 from sluicegate.core.outline import Layout, Outline
 from sluicegate.core.patterns import CUT, SPACE_CLASS, Cut, Markers, Pattern, Steps
+from sluicegate.core.window import Window
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +28,7 @@ class Opener:
     Where the condition is contradicted the literal is a mention, plain text. Its reach ends behind the first of
     `reach`, or before the next opener that counts: inside it other markers are text, too. A block with a `problem` is
     never readable. `bare_header` lets the block begin with a word before the literal, if that is the call's name.
+    A `trial` is a bracket that may begin a call: the reader of the block says whether it is one, or text.
     """
 
     literal: str
@@ -34,6 +36,26 @@ class Opener:
     reach: tuple[str, ...] = ()
     problem: str = ""
     bare_header: bool = False
+    trial: bool = False
+
+    def decide(self, window: Window) -> Generator[None, None, tuple[Match[str] | None] | Cut | None]:
+        """Whether the literal, which is next in the window, opens a block: the match of the condition in a tuple,
+        `CUT` if the text ends before that is decided, or None. It stays in the window: it is text if it does not count.
+        """
+        condition = self.condition
+        if condition is None:
+            return (None,)
+        size = len(self.literal)
+        while True:
+            at = window.pos + size
+            found = condition.match(window.text, at)
+            if found is not None:
+                return (found,)
+            if condition.may_match(window.text, at) is None:
+                return None
+            if window.final:
+                return CUT
+            yield
 
 
 _SPACE: Final = re.compile(f"[{SPACE_CLASS}]").search
@@ -121,7 +143,11 @@ class BlockFormat(ABC):
     @property
     def markers(self) -> tuple[str, ...]:
         """The literals that open a section or a call."""
-        return (*self.sections, *self._openers)
+        return (*self.sections, *(opener.literal for opener in self.openers if not opener.trial))
+
+    def read_start(self, session: Session) -> Iterable[None]:
+        """Read what counts only at the very start of an output; by default nothing does."""
+        return ()
 
     @abstractmethod
     def read_block(self, session: Session, opener: Opener, found: Match[str] | None) -> Steps:
@@ -137,6 +163,7 @@ class BlockFormat(ABC):
         reach: frozenset[str] = frozenset()
         open_section = ""
         section_start = 0
+        yield from self.read_start(session)
         while True:
             if outline.exhausted:
                 reach, searched = frozenset(), None
@@ -156,10 +183,10 @@ class BlockFormat(ABC):
                 continue
             opener = self._openers.get(literal)
             if opener is not None:
-                found = yield from self._decide(session, opener)
+                found = yield from opener.decide(window)
                 if found is not None:
                     reach = frozenset()
-                    if session.word_start < 0:
+                    if session.word_start < 0 and not opener.trial:
                         outline.block()
                     if found is CUT:
                         call = session.call()
@@ -243,25 +270,6 @@ class BlockFormat(ABC):
             session.outline.wrapped(start, window.offset)
             window.release()
 
-    def _decide(self, session: Session, opener: Opener) -> Generator[None, None, tuple[Match[str] | None] | Cut | None]:
-        """Whether the opener that is next counts: the match of its condition in a tuple, `CUT`, or None."""
-        if opener.condition is None:
-            return (None,)
-        window = session.window
-        size = len(opener.literal)
-        # The literal stays in the window: it is text if the condition does not hold.
-        condition = opener.condition
-        while True:
-            at = window.pos + size
-            found = condition.match(window.text, at)
-            if found is not None:
-                return (found,)
-            if condition.may_match(window.text, at) is None:
-                return None
-            if window.final:
-                return CUT
-            yield
-
     def _marker(self, session: Session, literal: str) -> Steps:
         """A marker outside blocks: markup, with its variable part if it is written as the format says."""
         window = session.window
@@ -296,7 +304,7 @@ class BlockFormat(ABC):
             opener = self._openers.get(literal)
             if opener is None:
                 break
-            found = yield from self._decide(session, opener)
+            found = yield from opener.decide(window)
             if found is not None:
                 break
             window.pos += len(literal)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from sluicegate.core.context import Context
 from sluicegate.core.events import ArgumentsDelta, CallEnd, CallFault, CallStart, Part, PartKind
 from sluicegate.core.outline import Outline
@@ -12,6 +14,7 @@ class CallBuilder:
 
     `written` is the arguments text so far, in pieces that join to it. `word_start` is the raw offset of a word directly
     before the call that belongs to it if it is the call's name, and is text if not; -1 if there is none.
+    `settle` is called before the first event of the call: then it is certain that a call or a fault stands here.
     """
 
     __slots__ = (
@@ -22,6 +25,7 @@ class CallBuilder:
         "index",
         "name",
         "parts",
+        "settle",
         "start",
         "word_start",
         "written",
@@ -34,6 +38,7 @@ class CallBuilder:
         self._announced = ""
         self.start = start
         self.word_start = -1
+        self.settle: Callable[[int], None] | None = None
         self.index: int | None = None
         self.name: str | None = None
         self.written: list[str] = []
@@ -47,7 +52,7 @@ class CallBuilder:
         self.name = self._announced = name
         context = self._context
         if self.index is None:
-            self._settle_word()
+            self._begin()
             self.index = context.announced
             context.announced += 1
             context.open_call = self
@@ -67,7 +72,10 @@ class CallBuilder:
             self._context.events.append(ArgumentsDelta(self.index, "".join(self.written[self._sent :])))
             self._sent = len(self.written)
 
-    def _settle_word(self) -> None:
+    def _begin(self) -> None:
+        settle, self.settle = self.settle, None
+        if settle is not None:
+            settle(self.start)
         if self.word_start >= 0:
             start, self.word_start = self.word_start, -1
             word = self._context.window.slice(start, self.start)
@@ -77,8 +85,11 @@ class CallBuilder:
                 self._outline.passage(start, word)
             self._outline.block()
 
-    def end(self, name: str, arguments: str | None = None) -> None:
-        """The call is complete and ends where the window is. `arguments` defaults to what was written."""
+    def end(self, name: str, arguments: str | None = None, *, repeated: Sequence[str] = ()) -> None:
+        """The call is complete and ends where the window is.
+
+        `arguments` defaults to what was written; `repeated` are its keys, as JSON strings, that are written again.
+        """
         context = self._context
         self.announce(name)
         if context.deltas:
@@ -98,12 +109,21 @@ class CallBuilder:
                 f"the call names {name!r}, which no tool declares",
                 call=index,
             )
+        for key in repeated:
+            context.report(
+                "duplicate_key",
+                "warning",
+                self.start,
+                end,
+                f"the key {key} is written twice; its last value counts",
+                call=index,
+            )
         context.window.release()
 
     def fault(self, code: str, message: str, *, incomplete: bool = False) -> None:
         """The block cannot be read as a call; it ends where the window is."""
         context = self._context
-        self._settle_word()
+        self._begin()
         if context.deltas:
             self.send()
         context.open_call = None

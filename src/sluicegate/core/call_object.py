@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -19,6 +19,7 @@ class CallObject(Struct, frozen=True, kw_only=True):
     `without_arguments` says what an object with a name alone is: a call with `{}`, that only if the name is
     declared, or no call. `name_first` allows the name to be sent as soon as it is read. `object_arguments` asks
     for an object as arguments. A member written twice makes the object malformed; with `last_name_counts` not the name.
+    The first name key that is present counts; with `first_string_names` the first whose value is a string.
     """
 
     name_keys: tuple[str, ...] = ("name",)
@@ -27,14 +28,27 @@ class CallObject(Struct, frozen=True, kw_only=True):
     name_first: bool = True
     object_arguments: bool = False
     last_name_counts: bool = False
+    first_string_names: bool = False
+
+    def counting_name(self, names: Mapping[str, str | None]) -> str | None:
+        """The name of an object with these name members; a value that is no string is None."""
+        for key in self.name_keys:
+            if key in names and (names[key] is not None or not self.first_string_names):
+                return names[key]
+        return None
 
 
 class ReadObject(Struct):
-    """What was read so far of a call object. `problem` says why it is no call, once that is known."""
+    """What was read so far of a call object. `problem` says why it is no call, once that is known.
+
+    The object has `begun` as a call when a usable name was read and an arguments key, or the name is declared.
+    """
 
     name: str | None = None
     name_started: bool = False
+    has_arguments_key: bool = False
     has_arguments: bool = False
+    begun: bool = False
     arguments: str = ""
     problem: str = ""
 
@@ -44,11 +58,17 @@ def _nothing(_piece: str) -> None:
 
 
 def read_call_object(
-    context: Context, reader: JsonReader, call: CallBuilder, shape: CallObject, found: ReadObject
+    context: Context,
+    reader: JsonReader,
+    call: CallBuilder,
+    shape: CallObject,
+    found: ReadObject,
+    markers: Sequence[str] = (),
 ) -> Generator[None, None, None]:
     """Read the object whose `{` is next in the window, filling `found` as it goes.
 
-    The preferred arguments are written to `call` as they grow. Raises `JsonBroken` or `JsonCut`.
+    The preferred arguments are written to `call` as they grow. A name that holds one of `markers` is none.
+    Raises `JsonBroken` or `JsonCut`.
     """
     window = context.window
     reader.token()
@@ -91,6 +111,7 @@ def read_call_object(
             if key in seen:
                 found.problem = f"the object has two members {key!r}"
             preferred = key == shape.argument_keys[0]
+            found.has_arguments_key = True
             if shape.object_arguments and following not in "{":
                 found.problem = f"the member {key!r} is no object"
             write: Write = _nothing
@@ -100,7 +121,7 @@ def read_call_object(
             if preferred:
                 found.has_arguments = True
                 call.parts = [part for part in call.parts if part.kind == "name"]
-                _announce(call, shape, names, found, final=False)
+            _announce(context, call, shape, names, found, markers, final=False)
             reader.members.clear()
             yield from reader.value(write)
             if preferred or shape.argument_keys[0] not in seen:
@@ -111,9 +132,11 @@ def read_call_object(
             if not preferred:
                 second.setdefault(key, "".join(pieces))
         else:
+            repeated = len(reader.duplicates)
             yield from reader.value(_nothing)
+            del reader.duplicates[repeated:]
         seen.add(key)
-        _announce(call, shape, names, found, final=False)
+        _announce(context, call, shape, names, found, markers, final=False)
         following = yield from reader.space()
         if following == ",":
             yield from reader.expect(",")
@@ -121,7 +144,7 @@ def read_call_object(
         yield from reader.expect("}")
         reader.open -= 1
         break
-    _announce(call, shape, names, found, final=True)
+    _announce(context, call, shape, names, found, markers, final=True)
     if found.name is None or not found.name.strip():
         found.problem = found.problem or "the object has no name that is a non-empty string"
     if found.problem:
@@ -150,18 +173,27 @@ def _decoded(pieces: list[str]) -> str:
 
 
 def _announce(
-    call: CallBuilder, shape: CallObject, names: dict[str, str | None], found: ReadObject, *, final: bool
+    context: Context,
+    call: CallBuilder,
+    shape: CallObject,
+    names: Mapping[str, str | None],
+    found: ReadObject,
+    markers: Sequence[str],
+    *,
+    final: bool,
 ) -> None:
     """Note the name, and send it once nothing later can disqualify it."""
-    first = shape.name_keys[0]
-    if first in names:
-        found.name = names[first]
-    elif final or len(shape.name_keys) == 1:
-        found.name = next((names[key] for key in shape.name_keys if names.get(key) is not None), None)
-    else:
+    name = shape.counting_name(names)
+    marked = name is not None and any(marker in name for marker in markers)
+    usable = name is not None and bool(name.strip()) and not marked
+    found.begun = usable and (found.has_arguments_key or context.tools.declares(name or ""))
+    if not (final or len(shape.name_keys) == 1 or names.get(shape.name_keys[0]) is not None):
         return
-    if found.name is None or not found.name.strip() or found.problem or final:
+    found.name = name
+    if marked:
+        found.problem = found.problem or "the name holds a marker of the format"
+    if name is None or not usable or found.problem or final:
         return
-    call.name = found.name
-    if shape.name_first or found.has_arguments:
-        call.announce(found.name)
+    call.name = name
+    if shape.name_first or found.has_arguments_key:
+        call.announce(name)
