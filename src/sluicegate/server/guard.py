@@ -133,6 +133,8 @@ class ServiceGuard(Collector):
 
     def __init__(self, guards: Guards, *, location: KeySetLocation | None = None, audit: bool = False) -> None:
         self._guards = guards
+        self.immediate = guards.control_plane is None or guards.control_plane.immediate
+        """Whether the decision never has to be waited for."""
         self._location = location
         self._audit = audit
         self._warnings = FailureWarnings()
@@ -140,12 +142,6 @@ class ServiceGuard(Collector):
         self._answers: dict[tuple[str, ErrorShape], Response] = {}
         self._discovery: asyncio.Task[None] | None = None
         self._log = get_logger()
-
-    @property
-    def immediate(self) -> bool:
-        """Whether the decision never has to be waited for."""
-        guard = self._guards.control_plane
-        return guard is None or guard.immediate
 
     # ------------------------------------------------------------ lifecycle
 
