@@ -64,7 +64,9 @@ def _add_flag(group: Any, field: Field) -> None:
     elif field.is_list:
         group.add_argument(*names, dest=field.name, nargs="*", metavar=field.metavar, help=text)
     else:
-        group.add_argument(*names, dest=field.name, metavar=field.metavar or field.name.split("_")[-1].upper(), help=text)
+        group.add_argument(
+            *names, dest=field.name, metavar=field.metavar or field.name.split("_")[-1].upper(), help=text
+        )
 
 
 def shown_default(field: Field) -> str:
@@ -89,7 +91,9 @@ def main(arguments: Sequence[str]) -> int:
         try:
             from sluicegate.server.lifecycle import run  # noqa: PLC0415 - only this command needs the server's packages
         except ModuleNotFoundError as error:
-            print(f"sluicegate serve needs the package '{error.name}': pip install 'sluicegate[server]'", file=sys.stderr)
+            print(
+                f"sluicegate serve needs the package '{error.name}': pip install 'sluicegate[server]'", file=sys.stderr
+            )
             return 1
         run(settings, ignored_flags=tuple("--" + name.replace("_", "-") for name in ignored))
     except InvalidSetting as error:

@@ -1,0 +1,42 @@
+"""What commands read: files, standard input, JSON."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from sluicegate.cli.failure import CommandFailed
+
+
+def read_text(file: Path | None) -> str:
+    """A file's text, or that of standard input for None or `-`. Raises `CommandFailed` if it is no UTF-8 or cannot be read."""
+    name = "standard input" if file is None or str(file) == "-" else str(file)
+    try:
+        data = sys.stdin.buffer.read() if file is None or str(file) == "-" else file.read_bytes()
+    except OSError as error:
+        raise CommandFailed(f"{name}: {error.strerror}") from error
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise CommandFailed(f"{name}: no UTF-8 at byte {error.start}") from error
+
+
+def read_json(file: Path) -> Any:
+    """The JSON value in a file. Raises `CommandFailed`."""
+    try:
+        return msgspec.json.decode(read_text(file))
+    except msgspec.DecodeError as error:
+        raise CommandFailed(f"{file}: {error}") from error
+
+
+def read_tools(file: Path | None) -> list[Any] | None:
+    """The tools in a JSON file, None without one. Raises `CommandFailed`."""
+    if file is None:
+        return None
+    tools = read_json(file)
+    if not isinstance(tools, list):
+        raise CommandFailed(f"{file}: expected a JSON array of tools, found {type(tools).__name__}")
+    return tools
