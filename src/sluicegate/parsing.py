@@ -80,38 +80,32 @@ class Machine:
         held_text_limit: int = HELD_TEXT_LIMIT,
         text_limit: int = TEXT_LIMIT,
     ) -> None:
-        tools_read = tool_call_parser is not None and (tool_call_parser != PASSTHROUGH or reasoning_parser is None)
-        reasoning_read = reasoning_parser is not None and (reasoning_parser != PASSTHROUGH or not tools_read)
+        tool_form = None if tool_call_parser is None else find_format(TOOLS, tool_call_parser)
+        reasoning_form = None if reasoning_parser is None else find_format(REASONING, reasoning_parser)
         self._watches: list[tuple[FormatTable[Any], str, ForeignMarkers]] = []
-        tool_machine = reasoning_machine = None
-        if tool_call_parser is not None:
-            tool_form = find_format(TOOLS, tool_call_parser)
-            self._watches.append((TOOLS, tool_call_parser, ForeignMarkers(tool_form.markers, TOOLS.foreign(tool_form))))
-            if tools_read:
-                context = Context(tools, deltas=deltas, details=details, held_text_limit=held_text_limit)
-                tool_machine = FormatMachine(tool_form.read(context), context)
-        if reasoning_parser is not None:
-            form = find_format(REASONING, reasoning_parser)
-            self._watches.append((REASONING, reasoning_parser, ForeignMarkers(form.markers, REASONING.foreign(form))))
-            if reasoning_read:
+        machines: list[FormatMachine] = []
+        if reasoning_form is not None:
+            self._watch(REASONING, reasoning_form)
+            if reasoning_parser != PASSTHROUGH:
                 context = Context(held_text_limit=held_text_limit)
-                state, marker = start_state(form, in_reasoning, prompt)
-                reasoning_machine = FormatMachine(form.read(context, state, marker), context)
-        if tool_machine is None and reasoning_machine is None:
+                state, marker = start_state(reasoning_form, in_reasoning, prompt)
+                machines.append(FormatMachine(reasoning_form.read(context, state, marker), context))
+        if tool_form is not None:
+            self._watch(TOOLS, tool_form)
+        if tool_form is not None and (tool_call_parser != PASSTHROUGH or not machines):
+            context = Context(tools, deltas=deltas, details=details, held_text_limit=held_text_limit)
+            machines.append(FormatMachine(tool_form.read(context), context))
+        if not machines:
             context = Context()
-            reasoning_machine = FormatMachine(REASONING.find(PASSTHROUGH).read(context), context)
-        self._machine: Chain | FormatMachine
-        if reasoning_machine is None:
-            assert tool_machine is not None
-            self._machine = tool_machine
-        elif tool_machine is None:
-            self._machine = reasoning_machine
-        else:
-            self._machine = Chain(reasoning_machine, tool_machine)
+            machines.append(FormatMachine(TOOLS.find(PASSTHROUGH).read(context), context))
+        self._machine: Chain | FormatMachine = machines[0] if len(machines) == 1 else Chain(*machines)
         self._limit = text_limit if reasoning_parser not in {None, PASSTHROUGH} else 0
         self._size = 0
         self._finished = False
         self._events: list[Event] | None = [] if remember else None
+
+    def _watch(self, table: FormatTable[FormatType], form: FormatType) -> None:
+        self._watches.append((table, form.names[0], ForeignMarkers(form.markers, table.foreign(form))))
 
     def feed(self, chunk: str) -> list[Event]:
         """Take the next piece of the raw text and return what is certain now.
@@ -130,7 +124,10 @@ class Machine:
         return events
 
     def finish(self) -> list[Event]:
-        """The text has ended: decide what was open and return the last events. Raises `MachineFinished` the second time."""
+        """The text has ended: decide what was open and return the last events.
+
+        Raises `MachineFinished` the second time.
+        """
         events = self._machine.finish()
         self._finished = True
         for table, name, watch in self._watches:

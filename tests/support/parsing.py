@@ -13,7 +13,7 @@ from typing import Any
 from sluicegate.core.collect import collect
 from sluicegate.core.context import Context
 from sluicegate.core.events import ArgumentsDelta, CallEnd, CallFault, CallStart, Event, Outcome
-from sluicegate.core.machine import FormatMachine, ToolFormat
+from sluicegate.core.machine import FormatMachine, ReasoningFormat, ToolFormat
 
 VECTORS = pathlib.Path(__file__).parent.parent / "vectors"
 SIZES = (1, 2, 3, 5, 7, 11, 23)
@@ -113,3 +113,13 @@ def exact(text: str) -> Any:
             parse_int=decimal.Decimal,
         )
     )
+
+
+def run_reasoning(
+    reasoning_format: ReasoningFormat, chunks: Iterable[str], in_reasoning: bool | None = None, opened_by: str = ""
+) -> list[Event]:
+    """All events of one output."""
+    context = Context()
+    machine = FormatMachine(reasoning_format.read(context, in_reasoning, opened_by), context)
+    events = [event for chunk in chunks for event in machine.feed(chunk)]
+    return [*events, *machine.finish()]

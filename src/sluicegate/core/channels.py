@@ -42,8 +42,8 @@ class State(Struct, frozen=True, kw_only=True):
     """A state: the side of its text, and what the tokens do in it (a token that is not named is text).
 
     A state that `holds` keeps its text until a token says which side it is, and is content without one. Text that
-    is not blank leads to the state `on_text` (of the same side). With `frame_at_end` one newline in front of a dropped token that
-    leaves the reasoning is the template's.
+    is not blank leads to the state `on_text` (of the same side). With `frame_at_end` one newline in front of a
+    dropped token that leaves the reasoning is the template's.
     """
 
     side: Side

@@ -39,13 +39,14 @@ class TextLimitExceeded(SluicegateError, ValueError):
 
 
 class ConflictingStart(SluicegateError, ValueError):
-    """`in_reasoning` and the prompt contradict each other. `marker` is the one that the prompt left open, or empty."""
+    """`in_reasoning` and the prompt contradict each other. `marker` is what the prompt left open, or empty."""
 
     def __init__(self, *, in_reasoning: bool, marker: str) -> None:
         self.in_reasoning = in_reasoning
         self.marker = marker
         where = f"ends inside a block that {marker!r} opened" if marker else "ends outside the reasoning"
-        super().__init__(f"in_reasoning is {str(in_reasoning).lower()}, but the prompt {where}; give only one of the two")
+        given = str(in_reasoning).lower()
+        super().__init__(f"in_reasoning is {given}, but the prompt {where}; give only one of the two")
 
 
 class MachineFinished(SluicegateError, RuntimeError):

@@ -33,7 +33,7 @@ CONTROL_TOKEN: Final = re.compile(
 
 
 class Frames(Struct, frozen=True, kw_only=True):
-    """The white space that the templates of a format write: where a newline is theirs, and what is behind the end marker."""
+    """The white space that the templates write: where a newline is theirs, and what stands behind the end marker."""
 
     output_start: bool = False
     block_start: bool = False
@@ -45,7 +45,10 @@ NO_FRAMES: Final = Frames()
 
 
 def call_opener(literal: str, *condition: Element) -> Token:
-    """A marker of the tool section, kept as content; it counts only if `condition` follows, or if the output ends before."""
+    """A marker of the tool section, kept as content.
+
+    It counts only if `condition` follows, or if the output ends before that is decided.
+    """
     pattern = Pattern(literal, *condition) if condition else None
     return Token(CALL, literal, pattern, only_literal=True, when_cut="marker")
 
