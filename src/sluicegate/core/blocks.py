@@ -11,67 +11,33 @@ from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from re import Match
-from typing import Final, TypeAlias
+from typing import Final
 
 from sluicegate.core.call import CallBuilder
 from sluicegate.core.context import Context
 from sluicegate.core.errors import InvalidDialect
 from sluicegate.core.outline import Layout, Outline
-from sluicegate.core.patterns import CUT, SPACE_CLASS, Cut, Markers, Pattern, Steps
-from sluicegate.core.window import Window
+from sluicegate.core.patterns import SPACE_CLASS, Markers, Steps
+from sluicegate.core.tags import Form, Opener, Recognised, Tag, recognise, suffix_of
 
-
-@dataclass(frozen=True, kw_only=True)
-class Opener:
-    """A literal that opens a block where `condition` follows it (no condition: always).
-
-    Where the condition is contradicted the literal is a mention, plain text. Its reach ends behind the first of
-    `reach`, or before the next opener that counts: inside it other markers are text, too. A block with a `problem` is
-    never readable. `bare_header` lets the block begin with a word before the literal, if that is the call's name.
-    A `trial` is a bracket that may begin a call: the reader of the block says whether it is one, or text.
-    """
-
-    literal: str
-    condition: Pattern | None = None
-    reach: tuple[str, ...] = ()
-    problem: str = ""
-    bare_header: bool = False
-    trial: bool = False
-
-    def decide(self, window: Window) -> Generator[None, None, tuple[Match[str] | None] | Cut | None]:
-        """Whether the literal, which is next in the window, opens a block: the match of the condition in a tuple,
-        `CUT` if the text ends before that is decided, or None. It stays in the window: it is text if it does not count.
-        """
-        condition = self.condition
-        if condition is None:
-            return (None,)
-        size = len(self.literal)
-        while True:
-            at = window.pos + size
-            found = condition.match(window.text, at)
-            if found is not None:
-                return (found,)
-            if condition.may_match(window.text, at) is None:
-                return None
-            if window.final:
-                return CUT
-            yield
+__all__ = ["BlockFormat", "Opener", "Session", "Tag"]
 
 
 _SPACE: Final = re.compile(f"[{SPACE_CLASS}]").search
-
-Found: TypeAlias = "Match[str] | Cut | None"
 
 
 class Session:
     """One output at work in one tool format."""
 
-    __slots__ = ("context", "header_start", "outline", "window", "word_start")
+    __slots__ = ("context", "header_start", "known", "outline", "section", "window", "word_start")
 
     def __init__(self, context: Context, layout: Layout) -> None:
         self.context = context
         self.window = context.window
         self.outline = Outline(context, layout)
+        # The suffix of the section that is open, None outside; up to which raw offset no open value can end.
+        self.section: str | None = None
+        self.known = -1
         # Raw offsets of what was read before an opener and may belong to its block; -1 if nothing was.
         self.header_start = -1
         self.word_start = -1
@@ -89,15 +55,28 @@ class Session:
         """Consume `length` code points of a block."""
         self.window.pos += length
 
+    def consume(self, run: re.Pattern[str]) -> Generator[None, None, bool]:
+        """Consume a run of characters, however long: `run` matches also where there is none. Whether there was any."""
+        window = self.window
+        start = window.offset
+        while True:
+            found = run.match(window.text, window.pos)
+            if found is not None:
+                window.pos = found.end()
+            if window.pos < len(window.text) or window.final:
+                return window.offset > start
+            yield
+
 
 @dataclass(kw_only=True, eq=False)
 class BlockFormat(ABC):
     """A tool format: the table that all shapes share.
 
-    `openers` begin blocks, `closers` are the other markers (stray ones are markup), `stray_tags` are markers with a
-    variable part behind the literal, `wrappers` are markup also in a text without a call. `stops` end a fault:
-    behind a closing one (`closing_stops`), before an opening one; with `unstopped_is_cut` a fault without a stop counts
-    as cut off by the end. `sections` pairs section openers with their closers, for diagnostics.
+    `openers` begin blocks, `closers` are the other markers (stray ones are markup), `tags` are markers with a
+    variable part behind the literal, `wrappers` are markup also in a text without a call. A fault ends
+    behind a closing stop (`closing_stops`), before an opening one; with `unstopped_is_cut` a fault without a stop
+    counts as cut off by the end. `sections` pairs section openers with their closers; with `sectioned` markers
+    outside count only if they carry a suffix, and inside if it is the section's.
     `headed` are wrappers with a header, the text up to the next marker; behind it a block begins with that wrapper.
     `bare_header_behind` are the wrappers behind which, as at the start of the output, a word may be a header by itself.
     """
@@ -105,47 +84,45 @@ class BlockFormat(ABC):
     names: tuple[str, ...]
     openers: tuple[Opener, ...]
     closers: tuple[str, ...] = ()
-    stray_tags: Mapping[str, Pattern] = field(default_factory=dict)
+    tags: tuple[Tag, ...] = ()
     wrappers: tuple[str, ...] = ()
     headed: tuple[str, ...] = ()
     bare_header_behind: tuple[str, ...] = ()
-    sections: Mapping[str, str] = field(default_factory=dict)
+    sections: Mapping[str, str] = field(default_factory=dict[str, str])
+    sectioned: bool = False
     closing_stops: tuple[str, ...] = ()
     opening_stops: tuple[str, ...] = ()
     unstopped_is_cut: bool = False
-    layout: Layout = Layout()
+    layout: Layout = field(default_factory=Layout)
 
     def __post_init__(self) -> None:
         if not self.names:
             raise InvalidDialect("a format needs a name")
         self._openers = {opener.literal: opener for opener in self.openers}
-        end_tokens = self.layout.end_tokens
-        sections = (*self.sections, *self.sections.values())
-        everything = (
-            *self._openers,
-            *self.closers,
-            *sections,
-            *self.stray_tags,
-            *self.wrappers,
-            *self.headed,
-            *end_tokens,
-        )
-        self._outside = Markers(everything)
-        self._end_tokens = frozenset(end_tokens)
-        self._wrappers = frozenset(self.wrappers)
-        self._headed = frozenset(self.headed)
-        self._section_ends = frozenset(self.sections.values())
+        forms: list[Form] = [*self.openers, *self.tags]
+        forms += [Tag(literal=literal) for literal in self.closers]
+        forms += [Tag(literal=literal, role="section") for literal in self.sections]
+        forms += [Tag(literal=literal, role="section_end") for literal in self.sections.values()]
+        forms += [Tag(literal=literal, role="wrapper") for literal in self.wrappers]
+        forms += [Tag(literal=literal, role="headed") for literal in self.headed]
+        forms += [Tag(literal=literal, role="end_token") for literal in self.layout.end_tokens]
+        self._forms: dict[str, list[Form]] = {}
+        for form in forms:
+            self._forms.setdefault(form.literal, []).append(form)
+        self._outside = Markers(self._forms)
         # In the reach of a mention only openers, its closers and end-of-turn tokens mean anything.
         closers = {closer for opener in self.openers for closer in opener.reach}
-        self._in_reach = Markers((*self._openers, *closers, *self.wrappers, *end_tokens))
-        self._stops = Markers((*self.closing_stops, *self.opening_stops, *self._openers))
+        self._in_reach = Markers((*self._openers, *closers, *self.wrappers, *self.layout.end_tokens))
+        closing = (*self.closing_stops, *(stop for opener in self.openers for stop in opener.closing_stops))
+        stops = (tag.literal for tag in self.tags if tag.stop)
+        self._stops = Markers((*closing, *self.opening_stops, *self._openers, *stops))
 
     @property
     def markers(self) -> tuple[str, ...]:
         """The literals that open a section or a call."""
         return (*self.sections, *(opener.literal for opener in self.openers if not opener.trial))
 
-    def read_start(self, session: Session) -> Iterable[None]:
+    def read_start(self, session: Session) -> Iterable[None]:  # noqa: ARG002 - for those who override it
         """Read what counts only at the very start of an output; by default nothing does."""
         return ()
 
@@ -160,13 +137,13 @@ class BlockFormat(ABC):
         """Read one output."""
         session = Session(context, self.layout)
         window, outline = session.window, session.outline
-        reach: frozenset[str] = frozenset()
+        reach = frozenset[str]()
         open_section = ""
         section_start = 0
         yield from self.read_start(session)
         while True:
             if outline.exhausted:
-                reach, searched = frozenset(), None
+                reach = frozenset[str]()
                 literal, at = None, len(window.text)
             else:
                 if self.bare_header_behind and (
@@ -181,52 +158,56 @@ class BlockFormat(ABC):
                     break
                 yield
                 continue
-            opener = self._openers.get(literal)
-            if opener is not None:
-                found = yield from opener.decide(window)
-                if found is not None:
-                    reach = frozenset()
-                    if session.word_start < 0 and not opener.trial:
-                        outline.block()
-                    if found is CUT:
-                        call = session.call()
-                        window.pos = len(window.text)
-                        call.fault("incomplete_call", f"the text ends behind {literal!r}", incomplete=True)
-                    elif opener.problem:
-                        call = session.call()
-                        session.take(len(literal))
-                        yield from self.resynchronise(session, call, window.offset, "malformed_call", opener.problem)
-                    else:
-                        yield from self.read_block(session, opener, found[0])
-                    continue
-                start = window.offset
-                context.report(
-                    "stray_marker", "info", start, start + len(literal), f"no call begins at {literal!r}: it is text"
-                )
-                outline.text(window.pos + len(literal))
-                closers = frozenset(opener.reach)
-                reach = (reach & closers) or reach if reach else closers
-            elif literal in self._end_tokens:
-                outline.end_token(len(literal))
-            elif literal in self._wrappers:
-                outline.wrapper(len(literal))
-            elif literal in self._headed:
-                yield from self._read_headed(session, literal)
-            elif reach:
-                outline.text(window.pos + len(literal))
-                if literal in reach:
-                    reach = frozenset()
-            else:
-                if literal in self.sections:
-                    open_section, section_start = literal, window.offset
-                elif literal in self._section_ends:
-                    open_section = ""
-                else:
+            found = yield from self._recognise(session, literal)
+            form = found.form
+            if isinstance(form, Opener):
+                if found.verdict == "mention":
                     start = window.offset
                     context.report(
-                        "stray_marker", "info", start, start + len(literal), f"{literal!r} belongs to no call"
+                        "stray_marker", "info", start, start + found.size, f"no call begins at {literal!r}: it is text"
                     )
-                yield from self._marker(session, literal)
+                    outline.text(window.pos + len(literal))
+                    closers = frozenset(form.reach)
+                    reach = (reach & closers) or reach if reach else closers
+                    continue
+                reach = frozenset[str]()
+                if session.word_start < 0 and not form.trial:
+                    outline.block()
+                if found.verdict == "cut":
+                    call = session.call()
+                    window.pos = len(window.text)
+                    call.fault("incomplete_call", f"the text ends behind {literal!r}", incomplete=True)
+                elif form.problem:
+                    call = session.call()
+                    session.take(found.size)
+                    yield from self.resynchronise(session, call, window.offset, "malformed_call", form.problem)
+                else:
+                    yield from self.read_block(session, form, found.match)
+            elif form is None:
+                outline.text(window.pos + len(literal))
+            elif form.role == "end_token":
+                outline.end_token(found.size)
+            elif form.role == "wrapper":
+                outline.wrapper(found.size)
+            elif form.role == "headed":
+                yield from self._read_headed(session, literal)
+            elif form.role == "channel":
+                yield from self.read_channel(session, found.size)
+            elif reach:
+                outline.text(window.pos + found.size)
+                if literal in reach:
+                    reach = frozenset[str]()
+            else:
+                start = window.offset
+                if form.role == "section":
+                    open_section, section_start = window.text[window.pos : window.pos + found.size], start
+                    session.section = suffix_of(found.match)
+                elif form.role == "section_end":
+                    open_section = ""
+                    session.section = None
+                else:
+                    context.report("stray_marker", "info", start, start + found.size, f"{literal!r} belongs to no call")
+                outline.marker(found.size)
         if open_section:
             end = section_start + len(open_section)
             context.report("unclosed_wrapper", "warning", section_start, end, f"{open_section!r} is never closed")
@@ -270,25 +251,21 @@ class BlockFormat(ABC):
             session.outline.wrapped(start, window.offset)
             window.release()
 
-    def _marker(self, session: Session, literal: str) -> Steps:
-        """A marker outside blocks: markup, with its variable part if it is written as the format says."""
-        window = session.window
-        size = len(literal)
-        tag = self.stray_tags.get(literal)
-        if tag is not None:
-            while True:
-                found = tag.match(window.text, window.pos + size)
-                if found is not None:
-                    size = found.end() - window.pos
-                    break
-                if window.final or tag.may_match(window.text, window.pos + size) is None:
-                    break
-                yield
-        session.outline.marker(size)
+    def read_channel(self, session: Session, size: int) -> Steps:
+        """Read the channel whose opening marker of this length is next; a format without channels has none to read."""
+        raise NotImplementedError
 
-    def resynchronise(self, session: Session, call: CallBuilder, start: int, code: str, message: str) -> Steps:
+    def _recognise(self, session: Session, literal: str) -> Generator[None, None, Recognised]:
+        """What stands at the literal that is next in the window."""
+        forms = self._forms[literal]
+        return (yield from recognise(session.window, literal, forms, session.section, sectioned=self.sectioned))
+
+    def resynchronise(
+        self, session: Session, call: CallBuilder, start: int, code: str, message: str, *, opener: Opener | None = None
+    ) -> Steps:
         """The block cannot be read: its fault ends at the first stop from raw offset `start` on, or with the text."""
         window = session.window
+        closing = self.closing_stops if opener is None else (*self.closing_stops, *opener.closing_stops)
         window.rewind(start)
         while True:
             literal, at = self._stops.find(window.text, window.pos, window.final)
@@ -298,15 +275,16 @@ class BlockFormat(ABC):
                     break
                 yield
                 continue
-            if literal in self.closing_stops:
-                window.pos += len(literal)
+            found = yield from self._recognise(session, literal)
+            form = found.form
+            if isinstance(form, Opener) and found.verdict != "mention":
                 break
-            opener = self._openers.get(literal)
-            if opener is None:
-                break
-            found = yield from opener.decide(window)
-            if found is not None:
-                break
+            if isinstance(form, Tag):
+                if form.stop == "behind" or literal in closing:
+                    window.pos += found.size
+                    break
+                if form.stop == "before" or literal in self.opening_stops:
+                    break
             window.pos += len(literal)
         if literal is not None and code == "incomplete_call":
             code = "malformed_call"
