@@ -48,6 +48,7 @@ class Worker:
         self.info = info or {}
         self.stream: Callable[[Any], Iterable[Any]] = lambda _context: list(stream)
         self.health: Callable[[Any], Any] = lambda _context: self._healthy()
+        self.before_info: Callable[[Any], None] = lambda _context: None
         self.calls: list[str] = []
         self.url = ""
 
@@ -59,8 +60,9 @@ class Worker:
         self.calls.append("HealthCheck")
         return self.health(context)
 
-    def GetModelInfo(self, _request: Any, _context: Any) -> Any:
+    def GetModelInfo(self, _request: Any, context: Any) -> Any:
         self.calls.append("GetModelInfo")
+        self.before_info(context)
         return self.runtime.messages.GetModelInfoResponse(**self.info)
 
     def GetTokenizer(self, _request: Any, context: Any) -> Iterator[Any]:

@@ -250,10 +250,15 @@ class WorkerRegistry:
         """Put a blocking question to the worker in a thread; being cancelled ends the calls in flight."""
         module = await in_thread(lambda: import_module("sluicegate.tokenizers.worker.client"), "worker-import")
         client: WorkerClient = module.WorkerClient(worker.address, self._settings.credentials)
+
+        def ask() -> T:
+            with client:
+                return question(client)
+
         try:
-            return await in_thread(lambda: question(client), "worker-call")
+            return await in_thread(ask, "worker-call")
         finally:
-            client.close()
+            client.cancel()
 
     def _start_tokenizer_job(self, worker: Worker, runtime: Runtime) -> str | None:
         """Start loading the worker's tokenizer unless its model has one; the id of the job or tokenizer, if any."""

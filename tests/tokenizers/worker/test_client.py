@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import io
 import socket
@@ -167,9 +168,8 @@ def test_too_much_is_cut_off_while_it_comes(worker: Worker) -> None:
     assert gone.wait(10)
 
 
-def test_closing_ends_what_is_in_flight(worker: Worker) -> None:
+def test_cancelling_ends_what_is_in_flight(worker: Worker) -> None:
     started, gone = threading.Event(), threading.Event()
-    client = client_of(worker)
 
     def hanging(context: Any) -> Iterator[Any]:
         context.add_callback(gone.set)
@@ -177,18 +177,33 @@ def test_closing_ends_what_is_in_flight(worker: Worker) -> None:
         started.set()
         gone.wait(30)
 
-    def close_once_started() -> None:
-        started.wait(10)
-        client.close()
-
     worker.stream = hanging
-    closer = threading.Thread(target=close_once_started)
-    closer.start()
-    with pytest.raises(WorkerUnreachable):
-        client.fetch_bundle(SGLANG, io.BytesIO(), 30)
-    closer.join()
-    with pytest.raises(WorkerUnreachable, match="was closed"):
-        client.model_info(SGLANG, 1)
+    with client_of(worker) as client:
+
+        def cancel_once_started() -> None:
+            started.wait(10)
+            client.cancel()
+
+        canceller = threading.Thread(target=cancel_once_started)
+        canceller.start()
+        with pytest.raises(WorkerUnreachable):
+            client.fetch_bundle(SGLANG, io.BytesIO(), 30)
+        canceller.join()
+        with pytest.raises(WorkerUnreachable, match="given up"):
+            client.model_info(SGLANG, 1)
+    client.cancel()
+
+
+def test_cancelling_at_any_moment_is_safe(worker: Worker) -> None:
+    for pause in range(30):
+        client = client_of(worker)
+        canceller = threading.Timer(pause / 5000, client.cancel)
+        canceller.start()
+        with client, contextlib.suppress(WorkerUnreachable):
+            runtime = client.detect_runtime(10)
+            client.model_info(runtime, 10)
+            client.fetch_bundle(runtime, io.BytesIO(), 10)
+        canceller.join()
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
-"""A blocking client of one gRPC worker; call it from a thread, `close` from any other ends what is in flight."""
+"""A blocking client of one gRPC worker, for one thread; any other may `cancel` what is in flight."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import threading
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -62,7 +63,10 @@ class WorkerCredentials:
 
 
 class WorkerClient:
-    """Asks one worker which engine it is, which model it serves, and for its tokenizer."""
+    """Asks one worker which engine it is, which model it serves, and for its tokenizer.
+
+    Belongs to the thread that calls it, which also closes it; `cancel` alone may be called from another.
+    """
 
     def __init__(self, address: WorkerAddress, credentials: WorkerCredentials | None = None) -> None:
         if address.secure:
@@ -72,6 +76,11 @@ class WorkerClient:
         else:
             self._channel = grpc.insecure_channel(address.target, _CHANNEL_OPTIONS)
         self._address = address
+        # A channel that is closed in one thread while another starts a call on it ends the process: gRPC reads freed
+        # memory. So calls start, are cancelled and lose their channel under this lock, and only the owner closes.
+        self._lock = threading.Lock()
+        self._cancelled = False
+        self._calls: list[Any] = []
 
     def __enter__(self) -> WorkerClient:
         return self
@@ -80,8 +89,18 @@ class WorkerClient:
         self.close()
 
     def close(self) -> None:
-        """Close the connection; calls in flight end with `WorkerUnreachable`. May be called twice."""
-        self._channel.close()
+        """End the connection; to be called by the thread that makes the calls."""
+        with self._lock:
+            self._cancelled = True
+            self._calls.clear()
+            self._channel.close()
+
+    def cancel(self) -> None:
+        """End the calls in flight and let none start: they fail with `WorkerUnreachable`. Harmless after `close`."""
+        with self._lock:
+            self._cancelled = True
+            for call in self._calls:
+                call.cancel()
 
     def detect_runtime(self, timeout: float) -> Runtime:
         """The service that does not answer `HealthCheck` with UNIMPLEMENTED, within `timeout` seconds.
@@ -89,10 +108,7 @@ class WorkerClient:
         Raises `WorkerUnreachable` when nobody answers, `WorkerRefused` when the worker has none of the services.
         An unhealthy worker is a worker: what it answers does not matter.
         """
-        calls = [
-            (runtime, runtime.stub(self._channel).HealthCheck.future(runtime.messages.HealthCheckRequest(), timeout))
-            for runtime in RUNTIMES
-        ]
+        calls = [(runtime, self._start_unary(runtime, "HealthCheck", timeout)) for runtime in RUNTIMES]
         failures: dict[Runtime, grpc.RpcError] = {}
         for runtime, call in calls:
             try:
@@ -101,7 +117,7 @@ class WorkerClient:
                 if error.code() is not grpc.StatusCode.UNIMPLEMENTED:
                     failures[runtime] = error
             except grpc.FutureCancelledError as error:
-                raise WorkerUnreachable(f"The connection to worker {self._address.target} was closed") from error
+                raise self._was_cancelled() from error
             else:
                 return runtime
         if not failures:
@@ -115,10 +131,11 @@ class WorkerClient:
     def model_info(self, runtime: Runtime, timeout: float) -> ModelInfo:
         """What the worker says about its model, within `timeout` seconds. Raises `WorkerError`."""
         try:
-            request = runtime.messages.GetModelInfoRequest()
-            return ModelInfo.from_message(runtime.stub(self._channel).GetModelInfo(request, timeout=timeout))
-        except (grpc.RpcError, ValueError) as error:
+            return ModelInfo.from_message(self._start_unary(runtime, "GetModelInfo", timeout).result())
+        except grpc.RpcError as error:
             raise self._error("GetModelInfo", error) from error
+        except grpc.FutureCancelledError as error:
+            raise self._was_cancelled() from error
 
     def fetch_bundle(
         self, runtime: Runtime, output: BinaryIO, timeout: float, limits: BundleLimits = DEFAULT_LIMITS
@@ -128,24 +145,35 @@ class WorkerClient:
         Raises `BundleError` for what is refused, `WorkerUnreachable` for a broken stream.
         """
         receiver = BundleReceiver(output, limits)
-        stream: Any = None
+        request = common_pb2.GetTokenizerRequest()
+        stream = self._start(lambda: runtime.stub(self._channel).GetTokenizer(request, timeout=timeout))
         try:
-            stream = runtime.stub(self._channel).GetTokenizer(common_pb2.GetTokenizerRequest(), timeout=timeout)
             for message in stream:
                 receiver.feed(message.data, message.sha256)
-        except (grpc.RpcError, ValueError) as error:
+        except grpc.RpcError as error:
             raise self._error("GetTokenizer", error) from error
         finally:
-            if stream is not None:
-                stream.cancel()  # without effect after the end; frees the worker when the bundle was refused
+            stream.cancel()  # without effect after the end; frees the worker when the bundle was refused
         receiver.finish()
 
-    def _error(self, method: str, error: grpc.RpcError | ValueError) -> BundleError | WorkerRefused | WorkerUnreachable:
-        """The error of this library for a failed call; gRPC raises `ValueError` for a channel that was closed."""
-        target = self._address.target
-        if not isinstance(error, grpc.RpcError):
-            return WorkerUnreachable(f"The connection to worker {target} was closed")
-        code, details = error.code(), (error.details() or "")[:300]
+    def _start_unary(self, runtime: Runtime, method: str, timeout: float) -> Any:
+        request = getattr(runtime.messages, f"{method}Request")()
+        return self._start(lambda: getattr(runtime.stub(self._channel), method).future(request, timeout=timeout))
+
+    def _start(self, call: Callable[[], Any]) -> Any:
+        with self._lock:
+            if self._cancelled:
+                raise self._was_cancelled()
+            started = call()
+            self._calls.append(started)
+            return started
+
+    def _was_cancelled(self) -> WorkerUnreachable:
+        return WorkerUnreachable(f"The connection to worker {self._address.target} was given up")
+
+    def _error(self, method: str, error: grpc.RpcError) -> BundleError | WorkerRefused | WorkerUnreachable:
+        """The error of this library for a call that ended with a status."""
+        target, code, details = self._address.target, error.code(), (error.details() or "")[:300]
         if method == "GetTokenizer" and code is grpc.StatusCode.UNIMPLEMENTED:
             return BundleError(f"Worker {target} does not serve its tokenizer (GetTokenizer: UNIMPLEMENTED)")
         text = f"Worker {target} failed {method}: {code.name}: {details}"
