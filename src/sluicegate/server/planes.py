@@ -15,7 +15,7 @@ class Guard(Protocol):
     immediate: bool
     """Whether the decision never has to be waited for."""
 
-    def __call__(self, request: Request) -> Response | None | Awaitable[Response | None]:
+    def __call__(self, request: Request) -> Response | Awaitable[Response | None] | None:
         """The refusal of the request, or None. Sets `request.tenant`."""
         ...
 
@@ -29,8 +29,14 @@ class Permit(Protocol):
 
     refusal: Response | None
     """Set when the place was taken away while the body was being read."""
-    cancel: Callable[[], object] | None
-    """What ends the reading of the body; called after `refusal` was set. None: the place can't be taken away."""
+
+    @property
+    def cancel(self) -> Callable[[], object] | None:
+        """What ends the reading of the body; called after `refusal` was set. None: the place can't be taken away."""
+        ...
+
+    @cancel.setter
+    def cancel(self, cancel: Callable[[], object] | None) -> None: ...
 
     def charge(self, request: Request, model: str, characters: int) -> None:
         """Count the characters of the prompts, or the ids, against the tenant's limits. Raises `Refused`."""
