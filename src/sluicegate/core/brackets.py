@@ -34,9 +34,9 @@ class Brackets:
     def skip(self, session: Session, start: int, opened: int, quote: str = "", *, element: bool = False) -> Steps:
         """Consume the rest of a broken block; the window stands at the break.
 
-        `start` is the raw offset where the block begins, `opened` the number of its brackets that are open at the break,
-        `quote` the quote that is open there. The block ends behind the bracket that closes the last open one, or, as the
-        `element` of a list, before the next comma or closing bracket of the list.
+        `start` is the raw offset where the block begins, `opened` the number of its brackets that are open at the
+        break, `quote` the quote that is open there. The block ends behind the bracket that closes the last open one,
+        or, as the `element` of a list, before the next comma or closing bracket of the list.
         """
         window = session.window
         broken = window.offset

@@ -127,10 +127,24 @@ class CallBuilder:
         if context.deltas:
             self.send()
         context.open_call = None
-        end = context.window.offset
-        raw = context.window.slice(self.start, end)
+        raw = context.window.slice(self.start, context.window.offset)
         arguments = "".join(self.written)
-        context.events.append(CallFault(self.index, code, incomplete, self.name, arguments, self.start, end))
-        context.report(code, "error", self.start, end, message, call=self.index, raw=raw, incomplete=incomplete)
-        self._outline.fault(self.start, raw)
+        fault = CallFault(self.index, code, incomplete, self.name, arguments, self.start, context.window.offset)
+        report_fault(context, self._outline, fault, raw, message)
         context.window.release()
+
+
+def report_fault(context: Context, outline: Outline, fault: CallFault, raw: str, message: str) -> None:
+    """A block of the raw text `raw` is no call: say so to everyone."""
+    context.events.append(fault)
+    context.report(
+        fault.code,
+        "error",
+        fault.start,
+        fault.end,
+        message,
+        call=fault.index,
+        raw=raw,
+        incomplete=fault.incomplete,
+    )
+    outline.fault(fault.start, raw)

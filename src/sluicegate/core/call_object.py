@@ -44,6 +44,7 @@ class ReadObject(Struct):
     The object has `begun` as a call when a usable name was read and an arguments key, or the name is declared.
     """
 
+    names: dict[str, str | None] = {}
     name: str | None = None
     name_started: bool = False
     has_arguments_key: bool = False
@@ -63,6 +64,7 @@ def read_call_object(
     call: CallBuilder,
     shape: CallObject,
     found: ReadObject,
+    *,
     markers: Sequence[str] = (),
 ) -> Generator[None, None, None]:
     """Read the object whose `{` is next in the window, filling `found` as it goes.
@@ -74,7 +76,6 @@ def read_call_object(
     reader.token()
     window.pos += 1
     reader.open += 1
-    names: dict[str, str | None] = {}
     second: dict[str, str] = {}
     seen: set[str] = set()
     following = yield from reader.space()
@@ -100,7 +101,7 @@ def read_call_object(
             found.name_started = found.name_started or following == '"'
             pieces = []
             yield from reader.value(pieces.append)
-            names[key] = _decoded(pieces) if following == '"' else None
+            found.names[key] = _decoded(pieces) if following == '"' else None
             if following == '"':
                 call.parts = (
                     [part for part in call.parts if part.kind != "name"] if key == shape.name_keys[0] else call.parts
@@ -121,7 +122,7 @@ def read_call_object(
             if preferred:
                 found.has_arguments = True
                 call.parts = [part for part in call.parts if part.kind == "name"]
-            _announce(context, call, shape, names, found, markers, final=False)
+            _announce(context, call, shape, found, markers=markers, final=False)
             reader.members.clear()
             yield from reader.value(write)
             if preferred or shape.argument_keys[0] not in seen:
@@ -136,7 +137,7 @@ def read_call_object(
             yield from reader.value(_nothing)
             del reader.duplicates[repeated:]
         seen.add(key)
-        _announce(context, call, shape, names, found, markers, final=False)
+        _announce(context, call, shape, found, markers=markers, final=False)
         following = yield from reader.space()
         if following == ",":
             yield from reader.expect(",")
@@ -144,7 +145,7 @@ def read_call_object(
         yield from reader.expect("}")
         reader.open -= 1
         break
-    _announce(context, call, shape, names, found, markers, final=True)
+    _announce(context, call, shape, found, markers=markers, final=True)
     if found.name is None or not found.name.strip():
         found.problem = found.problem or "the object has no name that is a non-empty string"
     if found.problem:
@@ -176,18 +177,17 @@ def _announce(
     context: Context,
     call: CallBuilder,
     shape: CallObject,
-    names: Mapping[str, str | None],
     found: ReadObject,
-    markers: Sequence[str],
     *,
+    markers: Sequence[str],
     final: bool,
 ) -> None:
     """Note the name, and send it once nothing later can disqualify it."""
-    name = shape.counting_name(names)
+    name = shape.counting_name(found.names)
     marked = name is not None and any(marker in name for marker in markers)
     usable = name is not None and bool(name.strip()) and not marked
     found.begun = usable and (found.has_arguments_key or context.tools.declares(name or ""))
-    if not (final or len(shape.name_keys) == 1 or names.get(shape.name_keys[0]) is not None):
+    if not (final or len(shape.name_keys) == 1 or found.names.get(shape.name_keys[0]) is not None):
         return
     found.name = name
     if marked:

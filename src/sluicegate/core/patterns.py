@@ -54,7 +54,13 @@ class Either(Struct, frozen=True):
     alternatives: tuple[str | tuple[Element, ...], ...]
 
 
-Element: TypeAlias = "str | Run | Either"
+class Unless(Struct, frozen=True):
+    """Nothing, where none of these literals follows."""
+
+    literals: tuple[str, ...]
+
+
+Element: TypeAlias = "str | Run | Either | Unless"
 
 SPACE: Final = Run(SPACE_CLASS)
 SOME_SPACE: Final = Run(SPACE_CLASS, 1)
@@ -69,6 +75,15 @@ def _sequence(alternative: str | tuple[Element, ...]) -> tuple[Element, ...]:
     return (alternative,) if isinstance(alternative, str) else alternative
 
 
+def beginnings(literals: Iterable[str]) -> list[str]:
+    """The proper beginnings of the literals, longest first."""
+    return sorted({literal[:end] for literal in literals for end in range(1, len(literal))}, key=len, reverse=True)
+
+
+def _any(literals: Iterable[str]) -> str:
+    return "|".join(map(re.escape, literals))
+
+
 def _whole(elements: Sequence[Element]) -> str:
     """The regular expression of a whole match."""
     parts: list[str] = []
@@ -78,6 +93,8 @@ def _whole(elements: Sequence[Element]) -> str:
         elif isinstance(element, Run):
             run = f"[{element.characters}]{{{element.at_least},{element.at_most}}}"
             parts.append(f"(?P<{element.name}>{run})" if element.name else run)
+        elif isinstance(element, Unless):
+            parts.append(rf"(?!{_any(element.literals)}|(?:{_any(beginnings(element.literals))})\Z)")
         else:
             parts.append("(?:" + "|".join(_whole(_sequence(a)) for a in element.alternatives) + ")")
     return "".join(parts)
@@ -97,6 +114,8 @@ def _beginning(elements: Sequence[Element]) -> str:
         run = f"[{first.characters}]"
         more = rf"{run}{{{first.at_least},{first.at_most}}}(?:\Z|{_beginning(rest)})"
         return rf"(?:{run}{{0,{first.at_least - 1}}}\Z|{more})" if first.at_least else more
+    if isinstance(first, Unless):
+        return rf"(?:(?:{_any(beginnings(first.literals))})\Z|(?!{_any(first.literals)}){_beginning(rest)})"
     return "(?:" + "|".join(_beginning((*_sequence(a), *rest)) for a in first.alternatives) + ")"
 
 
@@ -142,10 +161,9 @@ class Markers:
             raise InvalidDialect(f"markers must be non-empty literals: {self.literals!r}")
         self.longest = len(self.literals[0])
         # No groups: they cost the search its skip over first characters.
-        self._search = re.compile("|".join(map(re.escape, self.literals))).search
-        beginnings = {literal[:end] for literal in self.literals for end in range(1, len(literal))}
-        by_length = sorted(beginnings, key=len, reverse=True)
-        self._beginning = re.compile(rf"(?:{'|'.join(map(re.escape, by_length))})\Z").search if by_length else None
+        self._search = re.compile(_any(self.literals)).search
+        partial = beginnings(self.literals)
+        self._beginning = re.compile(rf"(?:{_any(partial)})\Z").search if partial else None
         # A marker that begins a longer one is undecided while the text may go on to the longer one.
         self._growing = frozenset(a for a in self.literals if any(b != a and b.startswith(a) for b in self.literals))
         firsts = {literal[0] for literal in self.literals}
