@@ -18,16 +18,18 @@ import stamina
 from grpc_worker import Worker, chunks, serving, zip_of
 from route_client import Answer, FakeTokenizer, RouteClient
 
-from sluicegate.core.errors import UnknownDialect
+from sluicegate.core.errors import InvalidSetting, UnknownDialect
 from sluicegate.server import workers as workers_module
 from sluicegate.server.identifiers import new_identifier
 from sluicegate.server.jobs import JobQueue
 from sluicegate.server.routes.tokenizers import TokenizerRoutes
 from sluicegate.server.routes.workers import WorkerRoutes
 from sluicegate.server.tokenizer_jobs import TokenizerJobs
-from sluicegate.server.workers import Parsers, Registration, WorkerRegistry, WorkerSettings
+from sluicegate.server.workers import Parsers, Registration, WorkerRegistry, WorkerSettings, worker_settings
+from sluicegate.settings import Settings
 from sluicegate.tokenizers.errors import TokenizerFileInvalid, TokenizerNotFound
 from sluicegate.tokenizers.store import TokenizerStore
+from sluicegate.tokenizers.worker.bundle import BundleLimits
 from sluicegate.tokenizers.worker.runtimes import RUNTIMES
 
 pytestmark = pytest.mark.anyio
@@ -296,8 +298,7 @@ async def test_a_worker_that_recovers_midway(sglang: Worker) -> None:
 def bomb() -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("tokenizer.json", "w") as entry:
-        for _ in range(501):
-            entry.write(bytes(1 << 20))
+        entry.write(bytes(1_000_001))
     return buffer.getvalue()
 
 
@@ -306,7 +307,7 @@ def bomb() -> bytes:
     [
         (lambda: chunks(ARCHIVE, sha256="0" * 64), "does not match its sha256"),
         (lambda: chunks(b"no zip at all"), "not a ZIP archive"),
-        (lambda: chunks(bomb()), "unpacks to more than 524288000 bytes"),
+        (lambda: chunks(bomb()), "unpacks to more than 1000000 bytes"),
         (lambda: chunks(zip_of({"../tokenizer.json": b"{}"})), "a path with '..'"),
     ],
 )
@@ -315,7 +316,7 @@ async def test_a_worker_that_lies_is_asked_once(
 ) -> None:
     messages = stream()
     sglang.stream = lambda _context: messages
-    service = Service()
+    service = Service(limits=BundleLimits(unpacked_bytes=1_000_000))
     shown = await service.ready(sglang.url)
     failed = await service.tokenizer(shown["tokenizer_job"], "failed")
     assert reason in failed["message"]
@@ -451,3 +452,35 @@ async def test_an_unknown_parser_refuses_the_registration(more: dict[str, Any], 
     answer = await service.add("grpc://127.0.0.1:1", **more)
     assert (answer.status, answer.json) == (400, {"error": reason, "code": "BAD_REQUEST"})
     assert service.workers.list() == []
+
+
+async def test_workers_of_the_settings_are_registered_once(sglang: Worker) -> None:
+    service = Service()
+    service.workers.add_at_start([sglang.url, sglang.url + "/", "grpc://127.0.0.1:1"])
+    assert [worker.registration.url for worker in service.workers.list()] == [sglang.url, "grpc://127.0.0.1:1"]
+    await service.queue.close()
+
+
+def test_what_the_settings_say() -> None:
+    def load(source: str, template: str | None) -> Any:
+        return source, template
+
+    found = worker_settings(
+        Settings(model_path="m", worker_urls=("grpc://a:1",), worker_startup_timeout_secs=7.0), load, FakeTokenizer
+    )
+    assert (found.default_source, found.startup_seconds, found.autoload) == ("m", 7.0, True)
+    assert found.load_source("x") == ("x", None)
+
+
+def test_settings_that_stop_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    def settings(**values: Any) -> WorkerSettings:
+        return worker_settings(Settings(**values), lambda *_: FakeTokenizer(), lambda _: FakeTokenizer())
+
+    with pytest.raises(InvalidSetting, match=r"'worker_urls': http://a:1 - .*grpcs?://host:port"):
+        settings(worker_urls=("grpc://a:1", "http://a:1"))
+    with pytest.raises(InvalidSetting, match="'ca_cert_paths'"):
+        settings(ca_cert_paths=("nowhere.pem",))
+    monkeypatch.setattr(workers_module, "installed", lambda: False)
+    with pytest.raises(InvalidSetting, match=r"'worker_urls'.*sluicegate\[grpc\]"):
+        settings(worker_urls=("grpc://a:1",))
+    settings()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,19 +12,22 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import msgspec
 import stamina
 
-from sluicegate.core.errors import SluicegateError
+from sluicegate.core.errors import InvalidSetting, SluicegateError
 from sluicegate.server.jobs import Job, JobQueue, JobQueueFull, in_thread
 from sluicegate.server.logs import get_logger
 from sluicegate.server.tokenizer_jobs import TokenizerJobs, TokenizerLoading, name_problem, with_attempts
 from sluicegate.tokenizers.errors import TokenizerExists, TokenizerLoadError
 from sluicegate.tokenizers.protocol import Tokenizer
 from sluicegate.tokenizers.worker.address import WorkerAddress
+from sluicegate.tokenizers.worker.bundle import DEFAULT_LIMITS, BundleLimits
+from sluicegate.tokenizers.worker.credentials import WorkerCredentials
 from sluicegate.tokenizers.worker.errors import WorkerError, WorkerRefused
 from sluicegate.tokenizers.worker.fetch import fetch_tokenizer
 from sluicegate.tokenizers.worker.runtimes import ModelInfo, Runtime
 
 if TYPE_CHECKING:
-    from sluicegate.tokenizers.worker.client import WorkerClient, WorkerCredentials
+    from sluicegate.settings import Settings
+    from sluicegate.tokenizers.worker.client import WorkerClient
 
 T = TypeVar("T")
 
@@ -84,6 +87,7 @@ class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
     longest_pause_seconds: float = 30.0
     fetch_seconds: float = FETCH_SECONDS
     credentials: WorkerCredentials | None = None
+    limits: BundleLimits = DEFAULT_LIMITS
 
 
 class Worker:
@@ -187,6 +191,19 @@ class WorkerRegistry:
         self._workers[worker.id] = worker
         self._collect_parsers()
         return worker
+
+    def add_at_start(self, urls: Sequence[str]) -> None:
+        """Register the workers of `--worker-urls`, each once; one that cannot be queued is left out with a warning.
+
+        Raises `ValueError` for a URL.
+        """
+        for url in urls:
+            try:
+                self.add(Registration(url))
+            except WorkerExists:
+                continue
+            except JobQueueFull as error:
+                self._log.warning("worker_not_registered", worker=url, reason=str(error))
 
     def get(self, worker_id: str) -> Worker | None:
         """The worker with this id."""
@@ -297,14 +314,45 @@ class WorkerRegistry:
 
     async def _fetch(self, worker: Worker, runtime: Runtime) -> Tokenizer:
         """Up to three attempts, all of them together within the time of one fetch."""
-        seconds, load = self._settings.fetch_seconds, self._settings.load_directory
+        seconds, limits, load = self._settings.fetch_seconds, self._settings.limits, self._settings.load_directory
+
+        def fetch(client: WorkerClient) -> Tokenizer:
+            return fetch_tokenizer(client, runtime, load, timeout=seconds, limits=limits)
+
         try:
             async with asyncio.timeout(seconds):
-                return await with_attempts(
-                    lambda: self._ask(worker, lambda client: fetch_tokenizer(client, runtime, load, timeout=seconds))
-                )
+                return await with_attempts(lambda: self._ask(worker, fetch))
         except TimeoutError:
             raise WorkerError(f"its tokenizer did not arrive within {seconds:g} seconds") from None
+
+
+def worker_settings(
+    settings: Settings,
+    load_source: Callable[[str, str | None], Tokenizer],
+    load_directory: Callable[[Path], Tokenizer],
+) -> WorkerSettings:
+    """What the settings say about workers; `load_source` takes a source and a chat template file.
+
+    Raises `InvalidSetting` for worker URLs and certificates that can never be used.
+    """
+    for url in settings.worker_urls:
+        try:
+            WorkerAddress.parse(url)
+        except ValueError as error:
+            raise InvalidSetting("worker_urls", url, str(error)) from None
+    if settings.worker_urls and not installed():
+        raise InvalidSetting("worker_urls", " ".join(settings.worker_urls), str(WorkersUnavailable()))
+    return WorkerSettings(
+        load_source=lambda source: load_source(source, None),
+        load_directory=load_directory,
+        default_source=settings.tokenizer_path or settings.model_path,
+        autoload=not settings.disable_tokenizer_autoload,
+        startup_seconds=settings.worker_startup_timeout_secs,
+        longest_pause_seconds=settings.worker_startup_check_interval,
+        credentials=WorkerCredentials.from_files(
+            settings.ca_cert_paths, settings.client_cert_path, settings.client_key_path
+        ),
+    )
 
 
 def installed() -> bool:

@@ -20,9 +20,11 @@ from cryptography.x509.oid import NameOID
 from grpc_worker import Worker, chunks, serving, zip_of
 from smg_grpc_proto.generated import common_pb2
 
+from sluicegate.core.errors import InvalidSetting
 from sluicegate.tokenizers.worker.address import WorkerAddress
 from sluicegate.tokenizers.worker.bundle import BundleLimits
-from sluicegate.tokenizers.worker.client import WorkerClient, WorkerCredentials
+from sluicegate.tokenizers.worker.client import WorkerClient
+from sluicegate.tokenizers.worker.credentials import WorkerCredentials
 from sluicegate.tokenizers.worker.errors import BundleError, WorkerError, WorkerRefused, WorkerUnreachable
 from sluicegate.tokenizers.worker.runtimes import RUNTIMES, ModelInfo, Runtime
 
@@ -269,7 +271,7 @@ def test_tls_with_client_certificates(tmp_path: Path) -> None:
     files = {"ca": pem(authority[0]), "other": pem(issue("other")[0]), "cert": pem(own[0]), "key": key_pem(own[1])}
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
-    paths = {name: tmp_path / name for name in files}
+    paths = {name: str(tmp_path / name) for name in files}
     right = WorkerCredentials.from_files([paths["other"], paths["ca"]], paths["cert"], paths["key"])
     wrong = [
         None,
@@ -284,6 +286,31 @@ def test_tls_with_client_certificates(tmp_path: Path) -> None:
                 client.detect_runtime(5)
 
 
-def test_a_client_certificate_needs_its_key(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="belong together"):
-        WorkerCredentials.from_files([], tmp_path, None)
+@pytest.mark.parametrize(
+    ("authorities", "certificate", "key", "reason"),
+    [
+        ([], "cert", None, "'client_cert_path': .*give both or neither"),
+        ([], None, "key", "'client_key_path': .*give both or neither"),
+        (["missing"], None, None, "'ca_cert_paths': .*No such file"),
+        (["junk"], None, None, "'ca_cert_paths': .*no certificates in PEM form"),
+        ([], "cert", "missing", "'client_cert_path': .*No such file"),
+        ([], "junk", "key", "'client_cert_path': .*does not make a client certificate"),
+        ([], "cert", "other-key", "'client_cert_path': .*does not make a client certificate"),
+        ([], "cert", "locked-key", "'client_cert_path': .*the key is encrypted"),
+    ],
+)
+def test_credentials_that_cannot_be_used(
+    tmp_path: Path, authorities: list[str], certificate: str | None, key: str | None, reason: str
+) -> None:
+    own, other = issue("own"), issue("other")
+    locked = own[1].private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.BestAvailableEncryption(b"password"),
+    )
+    files = {"cert": pem(own[0]), "key": key_pem(own[1]), "other-key": key_pem(other[1]), "locked-key": locked}
+    for name, content in {**files, "junk": b"junk"}.items():
+        (tmp_path / name).write_bytes(content)
+    paths = [name and str(tmp_path / name) for name in (certificate, key)]
+    with pytest.raises(InvalidSetting, match=reason):
+        WorkerCredentials.from_files([str(tmp_path / name) for name in authorities], *paths)

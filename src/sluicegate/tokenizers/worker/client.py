@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any, BinaryIO
 
 import grpc
@@ -13,6 +11,7 @@ from smg_grpc_proto.generated import common_pb2
 
 from sluicegate.tokenizers.worker.address import WorkerAddress
 from sluicegate.tokenizers.worker.bundle import DEFAULT_LIMITS, BundleLimits, BundleReceiver
+from sluicegate.tokenizers.worker.credentials import WorkerCredentials
 from sluicegate.tokenizers.worker.errors import BundleError, WorkerRefused, WorkerUnreachable
 from sluicegate.tokenizers.worker.runtimes import RUNTIMES, ModelInfo, Runtime
 
@@ -37,29 +36,6 @@ _PASSING = frozenset(
     }
 )
 _AWAY = frozenset({grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED})
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerCredentials:
-    """TLS material towards workers, PEM bytes. Without `authorities` the ones that gRPC carries are trusted."""
-
-    authorities: bytes | None = None
-    certificate: bytes | None = None
-    key: bytes | None = None
-
-    @classmethod
-    def from_files(cls, authorities: Iterable[Path], certificate: Path | None, key: Path | None) -> WorkerCredentials:
-        """Read the files of `--ca-cert-paths`, `--client-cert-path` and `--client-key-path`.
-
-        Raises `ValueError` when one of certificate and key is missing, `OSError` when a file cannot be read.
-        """
-        if (certificate is None) != (key is None):
-            raise ValueError("a client certificate and its key belong together: give both or neither")
-        return cls(
-            authorities=b"\n".join(path.read_bytes() for path in authorities) or None,
-            certificate=certificate.read_bytes() if certificate else None,
-            key=key.read_bytes() if key else None,
-        )
 
 
 class WorkerClient:
