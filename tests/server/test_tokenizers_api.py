@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 import stamina
 from route_client import FakeTokenizer, RouteClient
 
-from sluicegate.server.jobs import JobQueue
+from sluicegate.server.jobs import JobQueue, in_thread
 from sluicegate.server.routes.tokenizers import TokenizerRoutes
 from sluicegate.server.tokenizer_jobs import TokenizerJobs
 from sluicegate.tokenizers.errors import HubUnavailable, TokenizerFileInvalid
@@ -317,3 +318,16 @@ async def test_a_name_that_is_the_id_of_another_tokenizer() -> None:
     assert (await service.add("id-1")).json["id"] == "id-2"
     assert (await service.call("GET", "/v1/tokenizers/id-1")).json["name"] == "q"
     assert (await service.call("DELETE", "/v1/tokenizers/id-2")).status == 200
+
+
+async def test_whoever_submits_a_load_is_told_how_it_ends() -> None:
+    service, ends = Service(), []
+    service.loads["broken"] = lambda: (_ for _ in ()).throw(TokenizerFileInvalid("no"))
+    for source in ("tiny", "broken", "gate"):
+        load = functools.partial(service._load, source, None)
+        service.jobs.submit(source, source, functools.partial(in_thread, load, "test"), ends.append)
+    await service.until("id-1", "completed")
+    await service.until("id-2", "failed")
+    service.jobs.remove("gate")
+    assert sorted(ends, key=str) == ["Loading was cancelled", None, "no"]
+    await service.close()

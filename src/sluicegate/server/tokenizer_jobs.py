@@ -21,6 +21,8 @@ from sluicegate.tokenizers.store import FIRST, StoredTokenizer, TokenizerStore
 T = TypeVar("T")
 State: TypeAlias = Literal["pending", "processing", "completed", "failed"]
 Load: TypeAlias = Callable[[], Awaitable[Tokenizer]]
+Ended: TypeAlias = Callable[[str | None], None]
+"""Is told how a load ended: None when the tokenizer is there, else why it is not."""
 
 ATTEMPTS = 3
 PAUSE_SECONDS = 2.0
@@ -52,14 +54,15 @@ class TokenizerStatus(msgspec.Struct, frozen=True, omit_defaults=True):
 class _Loading:
     """A load that waits or runs."""
 
-    __slots__ = ("id", "job", "name", "source")
+    __slots__ = ("ended", "id", "job", "name", "source")
 
     job: Job
 
-    def __init__(self, id: str, name: str, source: str) -> None:  # noqa: A002
+    def __init__(self, id: str, name: str, source: str, ended: Ended | None) -> None:  # noqa: A002
         self.id = id
         self.name = name
         self.source = source
+        self.ended = ended
 
 
 class _Failure(msgspec.Struct, frozen=True):
@@ -132,8 +135,8 @@ class TokenizerJobs:
         self._failures: OrderedDict[str, _Failure] = OrderedDict()  # by id, oldest first
         self._log = get_logger()
 
-    def submit(self, name: str, source: str, load: Load) -> str:
-        """Start loading a tokenizer with `load` and return its id.
+    def submit(self, name: str, source: str, load: Load, ended: Ended | None = None) -> str:
+        """Start loading a tokenizer with `load` and return its id; `ended` is called once, from the event loop.
 
         Raises `TokenizerExists` when the name is loaded, `TokenizerLoading` while it is being loaded, `JobQueueFull`.
         """
@@ -141,7 +144,7 @@ class TokenizerJobs:
             raise TokenizerExists(name, present.id)
         if (loading := self._loading_names.get(name)) is not None:
             raise TokenizerLoading(name, loading.id)
-        entry = _Loading(self._new_id(), name, source)
+        entry = _Loading(self._new_id(), name, source, ended)
         entry.job = self._queue.submit(lambda: self._run(entry, load))
         self._loading[entry.id] = self._loading_names[name] = entry
         return entry.id
@@ -202,6 +205,8 @@ class TokenizerJobs:
             self._fail(entry, str(error))
             return
         self._leave(entry)
+        if entry.ended is not None:
+            entry.ended(None)
         engine = tokenizer.engine
         self._log.info(
             "tokenizer_loaded", tokenizer=entry.name, encode=engine.encode, decode=engine.decode, why=engine.reason
@@ -216,6 +221,8 @@ class TokenizerJobs:
         self._failures[entry.id] = _Failure(message, self._clock() + REMEMBER_SECONDS)
         self._forget()
         self._log.warning("tokenizer_load_failed", tokenizer=entry.name, reason=message)
+        if entry.ended is not None:
+            entry.ended(message)
 
     def _forget(self) -> None:
         """Forget failures that are old, and the oldest of very many."""
