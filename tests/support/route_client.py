@@ -30,7 +30,7 @@ class RouteClient:
         found = self._table.find(path)
         assert found is not None, f"no route for {path}"
         route, arguments = found
-        request = Request(method, path, {}, "127.0.0.1", b"req-test", 0.0)
+        request = Request(method, path, {}, peer="127.0.0.1", request_id=b"req-test", started=0.0)
         request.route, request.arguments = route, arguments
         raw = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         try:
