@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Generator, Mapping, Sequence
-from typing import Literal
+from functools import cache
+from typing import Final, Literal
 
 from msgspec import Struct
 
 from sluicegate.core.call import CallBuilder
 from sluicegate.core.context import Context
-from sluicegate.core.json_reader import JsonReader, Write
+from sluicegate.core.json_reader import JsonReader, Write, complete_value
 
 
 class CallObject(Struct, frozen=True, kw_only=True):
@@ -54,6 +56,55 @@ class ReadObject(Struct):
     problem: str = ""
 
 
+_END: Final = re.compile(r"[ \t\n\r]*}").match
+
+
+@cache
+def _beginning(name_key: str, argument_key: str) -> re.Pattern[str]:
+    space = "[ \t\n\r]*"
+    name = rf'"{re.escape(name_key)}"{space}:{space}"([^"\\\x00-\x1f]*)"'
+    return re.compile(rf'{{{space}{name}{space},{space}"{re.escape(argument_key)}"{space}:{space}(?=[{{\[])')
+
+
+def read_typical_object(
+    context: Context, reader: JsonReader, call: CallBuilder, shape: CallObject, found: ReadObject, markers: Sequence[str]
+) -> bool:
+    """Read the object at once if it is what models mostly write and lies in the window as a whole.
+
+    That is a name, then the preferred arguments as an object or list, and nothing else. The result is that of
+    `read_call_object`; nothing is consumed where it does not apply.
+    """
+    window = context.window
+    text = window.text
+    beginning = _beginning(shape.name_keys[0], shape.argument_keys[0]).match(text, window.pos)
+    if beginning is None or context.details:
+        return False
+    name = beginning[1]
+    start = beginning.end()
+    if shape.object_arguments and text[start] == "[":
+        return False
+    value = complete_value(text, start, 0)
+    if value is None or not name.strip() or any(marker in name for marker in markers):
+        return False
+    arguments, after = value
+    end = _END(text, after)
+    if end is None:
+        return False
+    found.names[shape.name_keys[0]] = found.name = name
+    found.name_started = found.has_arguments_key = found.has_arguments = found.begun = True
+    found.arguments = arguments
+    name_start, name_end = beginning.span(1)
+    base = window.base
+    call.part("name", base + name_start, base + name_end)
+    call.part("arguments", base + start, base + after)
+    call.announce(name)
+    call.write(arguments)
+    window.pos = end.end() - 1
+    reader.token()
+    window.pos += 1
+    return True
+
+
 def _nothing(_piece: str) -> None:
     """Read and forget."""
 
@@ -72,6 +123,8 @@ def read_call_object(
     The preferred arguments are written to `call` as they grow. A name that holds one of `markers` is none.
     Raises `JsonBroken` or `JsonCut`.
     """
+    if read_typical_object(context, reader, call, shape, found, markers):
+        return
     window = context.window
     reader.token()
     window.pos += 1
