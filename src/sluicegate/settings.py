@@ -348,10 +348,15 @@ def _convert(field: Field, value: Any, *, text: bool) -> Any:
 
 def _reason(field: Field, error: str) -> str:
     """What msgspec says about a value, in words."""
-    choices = [choice for part in (field.type, *get_args(field.type)) if get_origin(part) is Literal for choice in get_args(part)]
+    choices = [
+        choice
+        for part in (field.type, *get_args(field.type))
+        if get_origin(part) is Literal
+        for choice in get_args(part)
+    ]
     if choices:
         return f"must be one of {', '.join(choices)}"
-    words = error.split(" - at ")[0]
+    words = error.split(" - at ", maxsplit=1)[0]
     bound = re.fullmatch(r"Expected `(?:int|float)` ([<>]=?) (\S+)", words)
     if bound:
         return f"must be {_BOUNDS[bound[1]]} {bound[2].removesuffix('.0')}"
@@ -424,7 +429,7 @@ def _is_address(host: str) -> bool:
     try:
         ipaddress.ip_address(host)
     except ValueError:
-        return bool(re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9-]+)*", host)) and not re.fullmatch(
-            r"[\d.]+", host
-        )
+        return bool(
+            re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9-]+)*", host)
+        ) and not re.fullmatch(r"[\d.]+", host)
     return True

@@ -5,14 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from sluicegate._version import __version__
 from sluicegate.core.errors import InvalidSetting
-from sluicegate.settings import FIELDS, Field, resolve
+from sluicegate.settings import FIELDS, Field, Settings, resolve
 
 _IGNORED_FLAGS = {"parser": "?", "enable_igw": "?"}  # accepted from command lines of an SMG gateway
 
@@ -79,23 +77,32 @@ def shown_default(field: Field) -> str:
     return f"{default:g}" if isinstance(default, float) else str(default)
 
 
+def read_settings(arguments: Sequence[str]) -> tuple[Settings, tuple[str, ...]]:
+    """The settings that these flags, the environment and the settings file make; and the flags without effect.
+
+    Raises `InvalidSetting`.
+    """
+    flags = vars(make_parser().parse_args(arguments))
+    ignored = [name for name in _IGNORED_FLAGS if name in flags]
+    for name in ignored:
+        del flags[name]
+    file = flags.pop("config", None) or os.environ.get("SLUICEGATE_CONFIG")
+    settings = resolve(flags, os.environ, Path(file) if file else None)
+    return settings, tuple("--" + name.replace("_", "-") for name in ignored)
+
+
 def main(arguments: Sequence[str]) -> int:
     """Serve until a signal; the exit status."""
     try:
-        flags = vars(make_parser().parse_args(arguments))
-        ignored = [name for name in _IGNORED_FLAGS if name in flags]
-        for name in ignored:
-            del flags[name]
-        file = flags.pop("config", None) or os.environ.get("SLUICEGATE_CONFIG")
-        settings = resolve(flags, os.environ, Path(file) if file else None)
+        settings, ignored = read_settings(arguments)
         try:
-            from sluicegate.server.lifecycle import run  # noqa: PLC0415 - only this command needs the server's packages
+            from sluicegate.server.lifecycle import run
         except ModuleNotFoundError as error:
             print(
                 f"sluicegate serve needs the package '{error.name}': pip install 'sluicegate[server]'", file=sys.stderr
             )
             return 1
-        run(settings, ignored_flags=tuple("--" + name.replace("_", "-") for name in ignored))
+        run(settings, ignored_flags=ignored)
     except InvalidSetting as error:
         print(f"Configuration error: {error}", file=sys.stderr)
         return 1

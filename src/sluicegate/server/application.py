@@ -160,7 +160,8 @@ class Application:
                 if not (0 < len(identity) <= 128 and min(identity) > 0x20 and max(identity) < 0x7F):
                     identity = None
                 break
-        return Request(method, path, headers, peer, identity or b"req-%024x" % self._bits(96), monotonic())
+        request_id = identity or b"req-%024x" % self._bits(96)
+        return Request(method, path, headers, peer=peer, request_id=request_id, started=monotonic())
 
     def check_head(self, request: Request) -> Response | None:
         """The refusal of what its head rules out, before anybody is asked who is calling. Sets `request.route`."""

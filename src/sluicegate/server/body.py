@@ -72,9 +72,7 @@ def content_refusal(request: Request) -> Response | None:
         content_type is not None and _JSON_TYPE.fullmatch(content_type.strip(b" \t"))
     ):
         return None
-    return error_response(
-        request.route.shape, 415, "unsupported_media_type", "content-type must be application/json"
-    )
+    return error_response(request.route.shape, 415, "unsupported_media_type", "content-type must be application/json")
 
 
 def too_large(limit: int) -> Response:

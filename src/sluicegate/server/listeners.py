@@ -44,7 +44,9 @@ def tls_context(settings: Settings) -> ssl.SSLContext | None:
     try:
         context.load_cert_chain(settings.tls_cert_path, settings.tls_key_path)
     except (OSError, ssl.SSLError) as error:
-        raise InvalidSetting("tls_cert_path", settings.tls_cert_path, f"certificate or key not usable: {error}") from None
+        raise InvalidSetting(
+            "tls_cert_path", settings.tls_cert_path, f"certificate or key not usable: {error}"
+        ) from None
     return context
 
 

@@ -365,9 +365,7 @@ class Connection(HttpToolsProtocol):
         """Answer what is no request, or cannot be answered, with a status alone; the connection ends."""
         if self.transport.is_closing():
             return
-        self.transport.write(
-            STATUS_LINE[status] + self.all.date + b"content-length: 0\r\nconnection: close\r\n\r\n"
-        )
+        self.transport.write(STATUS_LINE[status] + self.all.date + b"content-length: 0\r\nconnection: close\r\n\r\n")
         self._linger()
 
     def _linger(self) -> None:

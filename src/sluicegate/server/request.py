@@ -38,7 +38,7 @@ class Request:
     route: Route
 
     def __init__(
-        self, method: str, path: str, headers: dict[bytes, bytes], peer: str, request_id: bytes, started: float
+        self, method: str, path: str, headers: dict[bytes, bytes], *, peer: str, request_id: bytes, started: float
     ) -> None:
         self.method = method
         self.path = path

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from pathlib import Path
 
 from sluicegate.admission.observer import TenantLabels
+from sluicegate.core.errors import InvalidSetting
 from sluicegate.settings import Settings
 from sluicegate.tokenizers.store import TokenizerStore
+from sluicegate.tokenizers.worker.address import WorkerAddress
 
 from .admission import build_admission
 from .admission_metrics import AdmissionMetrics
@@ -15,14 +19,21 @@ from .body import Limits
 from .cors import CrossOrigin
 from .guard import build_guard
 from .identifiers import new_identifier
+from .jobs import JobQueue
 from .logs import get_logger
 from .metrics import Metrics
+from .parser_choice import ParserChoice, check_parsers
 from .routes.health import health_routes
 from .routes.parsing import parsing_routes
-from .routes.tokens import token_routes
+from .routes.tokenizers import TokenizerRoutes
+from .routes.tokens import TokenRoutes
+from .routes.unified import UnifiedRoutes
+from .routes.workers import WorkerRoutes
 from .routing import RouteTable
-from .startup import check_startup_tokenizer, load_at_start
+from .startup import Startup
 from .state import ServiceState
+from .tokenizer_jobs import TokenizerJobs
+from .workers import Registration, WorkerRegistry, WorkerSettings
 
 
 class Service:
@@ -31,7 +42,19 @@ class Service:
     def __init__(self, settings: Settings) -> None:
         self.metrics = Metrics(settings.prometheus_duration_buckets)
         self.state = ServiceState(settings, TokenizerStore(new_identifier), self.metrics)
-        check_startup_tokenizer(settings)
+        self._startup = Startup(self.state)
+        choose = ParserChoice(settings)
+        self._queue = JobQueue(settings.job_queue_capacity, settings.job_queue_concurrency)
+        jobs = TokenizerJobs(self.state.store, self._queue, clock=time.monotonic, new_id=new_identifier)
+        self._workers = WorkerRegistry(
+            self._queue,
+            jobs,
+            _worker_settings(settings, self._startup),
+            check_parsers=check_parsers,
+            wall_clock=time.time,
+            new_id=new_identifier,
+        )
+        choose.of_workers = self._parsers_of_workers
         self._guard, guard_warnings = build_guard(settings)
         admission_metrics = AdmissionMetrics(TenantLabels(settings.priority_scheduler_tenant_metric_top_n))
         admission, admission_warnings = build_admission(settings, admission_metrics)
@@ -41,7 +64,14 @@ class Service:
             self.metrics.registry.register(self._guard)
         self._warnings = (*guard_warnings, *admission_warnings)
         health = health_routes(self.state)
-        routes = [*health, *parsing_routes(self.state), *token_routes(self.state)]
+        routes = [
+            *health,
+            *parsing_routes(self.state),
+            *UnifiedRoutes(self.state, choose).routes(),
+            *TokenRoutes(self.state).routes(),
+            *TokenizerRoutes(jobs, self._startup.load_source).routes(),
+            *WorkerRoutes(self._workers).routes(),
+        ]
         self.health_routes = RouteTable(tuple(health))
         self.application = Application(
             RouteTable(tuple(routes)),
@@ -60,13 +90,48 @@ class Service:
             get_logger().warning(warning)
         if self._guard is not None:
             self._guard.start()
-        task = asyncio.create_task(load_at_start(self.state))
-        self._tasks.add(task)
+        for url in self.state.settings.worker_urls:
+            self._workers.add(Registration(url))
+        self._tasks.add(asyncio.create_task(self._startup.load()))
 
     async def stop(self) -> None:
         """End what goes on in the background."""
         if self._guard is not None:
             await self._guard.stop()
+        await self._queue.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _parsers_of_workers(self, model: str) -> tuple[str | None, str | None]:
+        found = self._workers.parsers_for(model)
+        return (None, None) if found is None else (found.tool, found.reasoning)
+
+
+def _worker_settings(settings: Settings, startup: Startup) -> WorkerSettings:
+    for url in settings.worker_urls:
+        try:
+            WorkerAddress.parse(url)
+        except ValueError as error:
+            raise InvalidSetting("worker_urls", url, str(error)) from None
+    credentials = None
+    if settings.ca_cert_paths or settings.client_cert_path:
+        try:
+            from sluicegate.tokenizers.worker.client import WorkerCredentials  # noqa: PLC0415 - needs the extra `grpc`
+        except ModuleNotFoundError:
+            raise InvalidSetting(
+                "ca_cert_paths", list(settings.ca_cert_paths), "workers need the extra 'grpc': sluicegate[grpc]"
+            ) from None
+        certificate, key = (
+            Path(path) if path else None for path in (settings.client_cert_path, settings.client_key_path)
+        )
+        credentials = WorkerCredentials.from_files(map(Path, settings.ca_cert_paths), certificate, key)
+    return WorkerSettings(
+        load_source=startup.load_source,
+        load_directory=startup.load_directory,
+        default_source=settings.startup_tokenizer,
+        autoload=not settings.disable_tokenizer_autoload,
+        startup_seconds=settings.worker_startup_timeout_secs,
+        longest_pause_seconds=settings.worker_startup_check_interval,
+        credentials=credentials,
+    )

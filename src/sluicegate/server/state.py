@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 class ServiceState:
     """Changed by the event loop's thread alone.
 
-    `threads` is where long inputs are worked on. `startup` is how far the tokenizers are that are loaded at start; `draining` is set by SIGTERM.
+    `threads` is where long inputs are worked on. `startup` is how far the tokenizers are that are loaded at start;
+    `draining` is set by SIGTERM.
     """
 
     def __init__(self, settings: Settings, store: TokenizerStore, metrics: Metrics) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -11,9 +11,10 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 import sluicegate
-from sluicegate.core.errors import TextLimitExceeded, UnknownDialect
+from sluicegate.core.errors import ConflictingStart, TextLimitExceeded, UnknownDialect
 from sluicegate.core.events import Outcome
-from sluicegate.server.body import BodyReader
+from sluicegate.dialects.detection import PASSTHROUGH
+from sluicegate.server.body import BodyReader, InvalidBody
 from sluicegate.server.request import Request
 from sluicegate.server.response import Response, encode_json
 from sluicegate.server.routing import SMALL_BODY, Route, post
@@ -36,7 +37,10 @@ class Tool(msgspec.Struct, gc=False):
     function: ToolFunction
 
 
-TOOL_MEMBERS = {"type": {}, "function": {"name": {}, "description": {}, "parameters": {}, "strict": {}}}
+TOOL_MEMBERS: Mapping[str, Any] = {
+    "type": {},
+    "function": {"name": {}, "description": {}, "parameters": {}, "strict": {}},
+}
 """Members of a tool definition that must not come twice."""
 
 
@@ -130,7 +134,10 @@ def parsing_routes(state: ServiceState) -> list[Route]:
 def _function_call(wanted: FunctionCallBody) -> Response:
     try:
         outcome = sluicegate.parse_tool_calls(
-            wanted.text, wanted.tool_call_parser, tools=tool_definitions(wanted.tools) if wanted.tools else None
+            wanted.text,
+            wanted.tool_call_parser,
+            tools=tool_definitions(wanted.tools) if wanted.tools else None,
+            details=wanted.explain,
         )
     except UnknownDialect as error:
         return failure(f"Unknown tool parser: {error.name}")
@@ -147,15 +154,20 @@ def _function_call(wanted: FunctionCallBody) -> Response:
 
 def _reasoning(wanted: ReasoningBody) -> Response:
     in_reasoning = wanted.in_reasoning if isinstance(wanted.in_reasoning, bool) else None
+    prompt = wanted.prompt if isinstance(wanted.prompt, str) else None
+    if in_reasoning and wanted.reasoning_parser == PASSTHROUGH:
+        raise InvalidBody("field 'in_reasoning' needs a parser that reads reasoning", "in_reasoning")
     try:
-        outcome = sluicegate.parse_reasoning(wanted.text, wanted.reasoning_parser, in_reasoning=in_reasoning)
+        outcome = sluicegate.parse_reasoning(
+            wanted.text, wanted.reasoning_parser, in_reasoning=in_reasoning, prompt=prompt
+        )
+    except ConflictingStart as error:
+        raise InvalidBody(str(error), "in_reasoning") from None
     except UnknownDialect as error:
         return failure(f"Unknown reasoning parser: {error.name}")
     except TextLimitExceeded as error:
         return failure(f"Failed to parse reasoning: {error}")
-    answer = ReasoningAnswer(
-        outcome.content, outcome.reasoning, success=True, **explanation(outcome, wanted.explain)
-    )
+    answer = ReasoningAnswer(outcome.content, outcome.reasoning, success=True, **explanation(outcome, wanted.explain))
     return Response(encode_json(answer))
 
 

@@ -123,7 +123,8 @@ class TokenRoutes:
         except ChatTemplateError as error:
             return error_response("api", 400, "chat_template_error", str(error), param="messages")
         self._charge(request, wanted.model, len(prompt))
-        return await self._in_thread(partial(_tokenize, stored, wanted, prompt, rendered=True))
+        response: Response = await self._in_thread(partial(_tokenize, stored, wanted, prompt, rendered=True))
+        return response
 
     # ------------------------------------------------------------ ids to text
 
@@ -186,7 +187,11 @@ def _tokenize(
                 tokens = [[piece.id for piece in group] for group in pieces]
         else:
             pieces = None
-            tokens = tokenizer.encode(prompt, **flags) if isinstance(prompt, str) else tokenizer.encode_batch(prompt, **flags)
+            tokens = (
+                tokenizer.encode(prompt, **flags)
+                if isinstance(prompt, str)
+                else tokenizer.encode_batch(prompt, **flags)
+            )
     except TokenizationFailed as error:
         return plain_error(500, "tokenization_error", f"Tokenization failed: {error}")
     if isinstance(prompt, str):

@@ -1,0 +1,194 @@
+"""`POST /parse`: reasoning, answer and calls of one output; and which parsers fit which model."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from bisect import bisect_left, bisect_right
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+import sluicegate
+from sluicegate.answers import parse_answer
+from sluicegate.core.errors import ConflictingStart, TextLimitExceeded, UnknownDialect
+from sluicegate.core.events import Diagnostic, Outcome
+from sluicegate.dialects.detection import PASSTHROUGH, Choice, match_model
+from sluicegate.server.body import BodyReader, InvalidBody
+from sluicegate.server.parser_choice import ParserChoice
+from sluicegate.server.request import Request
+from sluicegate.server.response import Response, encode_json, error_response
+from sluicegate.server.routing import SMALL_BODY, Route, get, post
+from sluicegate.server.state import ServiceState
+from sluicegate.tokenizers.errors import TokenizerNotLoaded, UnknownTokenId
+from sluicegate.tokenizers.pieces import pieces_of_ids
+from sluicegate.tokenizers.protocol import Piece
+from sluicegate.tokenizers.store import StoredTokenizer
+
+from .catalogue import list_formats
+from .parsing import TOOL_MEMBERS, Tool, failure, tool_definitions
+from .tokens import TokenId
+
+
+class ParseBody(msgspec.Struct, gc=False):
+    """Body of `POST /parse`: a text, or token ids with the model whose tokenizer reads them."""
+
+    text: str | UnsetType = UNSET
+    token_ids: list[TokenId] | UnsetType = UNSET
+    model: str | UnsetType = UNSET
+    tool_call_parser: str | UnsetType = UNSET
+    reasoning_parser: str | UnsetType = UNSET
+    tools: list[Tool] | UnsetType = UNSET
+    in_reasoning: bool | UnsetType = UNSET
+    prompt: str | UnsetType = UNSET
+    keep_frame: bool = False
+    explain: bool = False
+
+
+class DetectBody(msgspec.Struct, gc=False):
+    """Body of `POST /parse/detect`: a model's name, an output, or both."""
+
+    model: str | UnsetType = UNSET
+    text: str | UnsetType = UNSET
+
+
+_PARSE = BodyReader(ParseBody, {"tools": TOOL_MEMBERS})
+_DETECT = BodyReader(DetectBody)
+
+
+class UnifiedRoutes:
+    """The handlers. Ids of calls are random, and need not be secret."""
+
+    def __init__(self, state: ServiceState, choose: ParserChoice) -> None:
+        self._state = state
+        self._choose = choose
+        self._bits = random.Random(random.SystemRandom().getrandbits(256)).getrandbits  # noqa: S311
+
+    def routes(self) -> list[Route]:
+        """The routes, all of them of the control plane, as those of single formats are."""
+        return [
+            post("/parse", "control", self.parse, "parse"),
+            post("/parse/detect", "control", self.detect, "parse"),
+            get("/parse/parsers", "control", self.list_parsers, "parse"),
+        ]
+
+    def parse(self, _request: Request, body: bytes) -> Response | Awaitable[Response]:
+        """All of one output in one pass."""
+        wanted = _PARSE.read(body)
+        tokenizer = self._tokenizer(wanted)
+        if isinstance(tokenizer, Response):
+            return tokenizer
+        model, tools, reasoning = map(_given, (wanted.model, wanted.tool_call_parser, wanted.reasoning_parser))
+        choice = self._choose(model, tools, reasoning)
+        if model is None and choice.tools.decided_by == choice.reasoning.decided_by == "nothing":
+            raise InvalidBody("one of 'model', 'tool_call_parser' and 'reasoning_parser' is required", "model")
+        if wanted.in_reasoning is True and choice.reasoning_parser == PASSTHROUGH:
+            why = choice.reasoning.why
+            raise InvalidBody(
+                f"field 'in_reasoning' needs a reasoning parser, and 'passthrough' reads no reasoning ({why})",
+                "in_reasoning",
+            )
+        work = partial(self._parse, wanted, choice, tokenizer)
+        return work() if len(body) <= SMALL_BODY else self._in_thread(work)
+
+    def _in_thread(self, work: Callable[[], Response]) -> Awaitable[Response]:
+        return asyncio.get_running_loop().run_in_executor(self._state.threads, work)
+
+    def _tokenizer(self, wanted: ParseBody) -> StoredTokenizer | Response | None:
+        """What reads the token ids, None where a text is given. Refuses what does not go together."""
+        if wanted.token_ids is UNSET:
+            if wanted.text is UNSET:
+                raise InvalidBody("field 'text' is required (or 'token_ids' with 'model')", "text")
+            return None
+        if wanted.text is not UNSET:
+            raise InvalidBody("fields 'text' and 'token_ids' exclude each other", "token_ids")
+        if not isinstance(wanted.model, str):
+            raise InvalidBody("field 'token_ids' needs the field 'model', whose tokenizer reads them", "model")
+        try:
+            return self._state.store.resolve(wanted.model)
+        except TokenizerNotLoaded as error:
+            return failure(str(error))
+
+    def _parse(self, wanted: ParseBody, choice: Choice, tokenizer: StoredTokenizer | None) -> Response:
+        pieces: Sequence[Piece] = ()
+        try:
+            if tokenizer is not None and isinstance(wanted.token_ids, list):
+                text = tokenizer.tokenizer.decode(wanted.token_ids, skip_special_tokens=False)
+                if wanted.explain:
+                    pieces = pieces_of_ids(tokenizer.tokenizer, wanted.token_ids)
+            else:
+                text = str(wanted.text)
+            outcome = sluicegate.parse(
+                text,
+                tools=tool_definitions(wanted.tools) if isinstance(wanted.tools, list) else None,
+                tool_call_parser=choice.tool_call_parser,
+                reasoning_parser=choice.reasoning_parser,
+                in_reasoning=_given(wanted.in_reasoning),
+                prompt=_given(wanted.prompt),
+                keep_frame=wanted.keep_frame,
+                details=wanted.explain,
+            )
+        except UnknownTokenId as error:
+            message = f"token_ids[{error.position}]: id {error.token_id} is not in the vocabulary"
+            return error_response("parse", 400, "unknown_token_id", message)
+        except UnknownDialect as error:
+            return failure(f"Unknown {error.kind} parser: {error.name}")
+        except TextLimitExceeded as error:
+            return failure(f"Failed to parse: {error}")
+        except ConflictingStart as error:
+            return error_response("parse", 422, "invalid_body", str(error))
+        if wanted.explain:
+            outcome = _with_choice(outcome, choice, len(text))
+        answer: Any = parse_answer(outcome, choice, call_id=self._call_id, explain=wanted.explain)
+        if pieces and pieces[0].start is not None:
+            answer = msgspec.to_builtins(answer)
+            _add_tokens(answer["spans"], pieces)
+        return Response(encode_json(answer))
+
+    def _call_id(self) -> str:
+        return f"call_{self._bits(96):024x}"
+
+    def detect(self, _request: Request, body: bytes) -> Response:
+        """Which parsers fit a model's name, an output, or both."""
+        wanted = _DETECT.read(body)
+        if wanted.model is UNSET and wanted.text is UNSET:
+            raise InvalidBody("one of 'model' and 'text' is required", "model")
+        answer: dict[str, Any] = {}
+        if isinstance(wanted.model, str):
+            choice, match = self._choose(wanted.model), match_model(wanted.model)
+            answer = {
+                "tool_call_parser": choice.tool_call_parser,
+                "reasoning_parser": choice.reasoning_parser,
+                "pattern": match.pattern if match else None,
+                "parsers": {"tool_call_parser": choice.tools, "reasoning_parser": choice.reasoning},
+            }
+        return Response(encode_json(answer))
+
+    def list_parsers(self, _request: Request, _body: bytes) -> Response:
+        """Every format."""
+        return Response(encode_json({"parsers": list_formats()}))
+
+
+def _given(value: Any) -> Any:
+    return None if value is UNSET else value
+
+
+def _with_choice(outcome: Outcome, choice: Choice, length: int) -> Outcome:
+    """The outcome with a diagnostic for each side for which nothing better than passthrough was found."""
+    found = [
+        Diagnostic("no_parser", "warning", 0, length, f"no {kind} parser was chosen: {side.why}")
+        for kind, side in (("tool-call", choice.tools), ("reasoning", choice.reasoning))
+        if side.decided_by == "nothing"
+    ]
+    return msgspec.structs.replace(outcome, diagnostics=(*outcome.diagnostics, *found)) if found else outcome
+
+
+def _add_tokens(spans: list[dict[str, Any]], pieces: Sequence[Piece]) -> None:
+    """Give each span the position of the first token that has a character of it, and that behind the last one."""
+    starts = [piece.start or 0 for piece in pieces]
+    ends = [piece.end or 0 for piece in pieces]
+    for span in spans:
+        span["tokens"] = [bisect_right(ends, span["start"]), bisect_left(starts, span["end"])]
