@@ -175,6 +175,23 @@ async def test_a_thread_that_hangs_is_left_behind() -> None:
     await settle()
 
 
+async def test_a_thread_that_can_be_stopped_is_waited_for() -> None:
+    started, stop, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def run() -> None:
+        started.set()
+        stop.wait(30)
+        ended.set()
+        raise ValueError
+
+    task = asyncio.create_task(in_thread(run, "test", stop.set))
+    await asyncio.to_thread(started.wait, 10)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert ended.is_set()
+
+
 def test_identifiers_are_uuids_of_version_7_in_order_of_time() -> None:
     known = uuid7(0x017F22E279B0, (0xCC3 << 62) | 0x18C4DC0C0C07398F)  # the example of RFC 9562
     assert known == "017f22e2-79b0-7cc3-98c4-dc0c0c07398f"

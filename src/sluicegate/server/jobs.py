@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 from sluicegate.core.errors import SluicegateError
 
 T = TypeVar("T")
+STOP_SECONDS = 1.0
 Work: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
 
 
@@ -101,8 +102,11 @@ class JobQueue:
         self._start_next()
 
 
-async def in_thread(call: Callable[[], T], name: str) -> T:
+async def in_thread(call: Callable[[], T], name: str, stop: Callable[[], None] | None = None) -> T:
     """Run a blocking `call` in a thread of its own; cancelling the caller leaves the thread behind.
+
+    `stop` is what makes `call` end early, if anything can: it is called when the caller is cancelled, and the thread
+    then gets a moment to end, so that no library is in the middle of something when the process ends.
 
     The thread is a daemon: a download that hangs keeps neither the caller nor the end of the process waiting, which
     is why the executors of the standard library, which join their threads at exit, do not serve here.
@@ -110,23 +114,28 @@ async def in_thread(call: Callable[[], T], name: str) -> T:
     loop = asyncio.get_running_loop()
     outcome: asyncio.Future[T] = loop.create_future()
 
-    def succeed(result: T) -> None:
-        if not outcome.done():
-            outcome.set_result(result)
-
-    def fail(error: BaseException) -> None:
-        if not outcome.done():
-            outcome.set_exception(error)
-
     def run() -> None:
         try:
-            report = partial(succeed, call())
+            report = partial(outcome.set_result, call())
         except StopIteration as error:  # a future does not carry it
-            report = partial(fail, RuntimeError(repr(error)))
+            report = partial(outcome.set_exception, RuntimeError(repr(error)))
         except BaseException as error:
-            report = partial(fail, error)
+            report = partial(outcome.set_exception, error)
         with suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(report)
 
     threading.Thread(target=run, name=name, daemon=True).start()
-    return await outcome
+    try:
+        return await asyncio.shield(outcome)
+    except asyncio.CancelledError:
+        if stop is not None:
+            stop()
+            await asyncio.wait([outcome], timeout=STOP_SECONDS)
+        outcome.add_done_callback(_take_note)
+        raise
+
+
+def _take_note(outcome: asyncio.Future[Any]) -> None:
+    """Look at an outcome that nobody waits for, so that asyncio does not complain about its error."""
+    if not outcome.cancelled():
+        outcome.exception()

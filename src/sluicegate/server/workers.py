@@ -272,10 +272,7 @@ class WorkerRegistry:
             with client:
                 return question(client)
 
-        try:
-            return await in_thread(ask, "worker-call")
-        finally:
-            client.cancel()
+        return await in_thread(ask, "worker-call", stop=client.cancel)
 
     def _start_tokenizer_job(self, worker: Worker, runtime: Runtime) -> str | None:
         """Start loading the worker's tokenizer unless its model has one; the id of the job or tokenizer, if any."""
