@@ -29,15 +29,17 @@ _SPACE: Final = re.compile(f"[{SPACE_CLASS}]").search
 class Session:
     """One output at work in one tool format."""
 
-    __slots__ = ("context", "header_start", "known", "outline", "section", "window", "word_start")
+    __slots__ = ("context", "header_start", "known", "outline", "passed_keys", "section", "window", "word_start")
 
     def __init__(self, context: Context, layout: Layout) -> None:
         self.context = context
         self.window = context.window
         self.outline = Outline(context, layout)
-        # The suffix of the section that is open, None outside; up to which raw offset no open value can end.
+        # The suffix of the section that is open, None outside.
         self.section: str | None = None
+        # Up to which raw offset no open value ends; the keys that were met behind a call closer, and where last.
         self.known = -1
+        self.passed_keys: dict[str, int] = {}
         # Raw offsets of what was read before an opener and may belong to its block; -1 if nothing was.
         self.header_start = -1
         self.word_start = -1
@@ -162,16 +164,15 @@ class BlockFormat(ABC):
             form = found.form
             if isinstance(form, Opener):
                 if found.verdict == "mention":
-                    start = window.offset
-                    context.report(
-                        "stray_marker", "info", start, start + found.size, f"no call begins at {literal!r}: it is text"
-                    )
+                    if not form.trial:
+                        start, end = window.offset, window.offset + found.size
+                        context.report("stray_marker", "info", start, end, f"no call begins at {literal!r}: it is text")
                     outline.text(window.pos + len(literal))
                     closers = frozenset(form.reach)
                     reach = (reach & closers) or reach if reach else closers
                     continue
                 reach = frozenset[str]()
-                if session.word_start < 0 and not form.trial:
+                if session.word_start < 0 and not (form.trial and found.verdict == "counts"):
                     outline.block()
                 if found.verdict == "cut":
                     call = session.call()

@@ -13,9 +13,11 @@ from sluicegate.core.patterns import Markers, Steps
 
 
 class Brackets:
-    """The brackets and quotes of a notation. An opener of `openers` that counts ends a broken block earlier."""
+    """The brackets and quotes of a notation. A broken block ends earlier before an opener of `openers` that counts,
+    and before any of `stops` behind the break.
+    """
 
-    __slots__ = ("_closing", "_literals", "_openers", "_opening", "_quotes")
+    __slots__ = ("_closing", "_literals", "_openers", "_opening", "_quotes", "_special", "_stops")
 
     def __init__(
         self,
@@ -24,12 +26,15 @@ class Brackets:
         opening: str = "{[",
         closing: str = "}]",
         quotes: tuple[str, ...] = ('"',),
+        stops: tuple[str, ...] = (),
     ) -> None:
         self._openers = {opener.literal: opener for opener in openers}
         self._opening = opening
         self._closing = closing
         self._quotes = frozenset(quotes)
-        self._literals = Markers((*self._openers, *opening, *closing, *quotes, ",", "\\"))
+        self._special = frozenset((*opening, *closing, *quotes, ",", "\\"))
+        self._stops = frozenset(stops)
+        self._literals = Markers((*self._openers, *stops, *opening, *closing, *quotes, ",", "\\"))
 
     def skip(self, session: Session, start: int, opened: int, quote: str = "", *, element: bool = False) -> Steps:
         """Consume the rest of a broken block; the window stands at the break.
@@ -58,10 +63,13 @@ class Brackets:
                 literal = literal[0]
             if window.offset < broken:
                 window.pos += 1
+            elif literal in self._stops:
+                return
             elif literal == "\\":
                 while window.pos + 1 == len(window.text) and not window.final:
                     yield
-                window.pos = min(window.pos + 2, len(window.text))
+                # The next character is skipped; if it is no bracket or quote, that means nothing.
+                window.pos += 2 if window.text[window.pos + 1 : window.pos + 2] in self._special else 1
             elif quote:
                 closes = literal.startswith(quote)
                 window.pos += len(quote) if closes else len(literal)

@@ -18,7 +18,6 @@ class CallBuilder:
     """
 
     __slots__ = (
-        "_announced",
         "_context",
         "_outline",
         "_sent",
@@ -35,7 +34,6 @@ class CallBuilder:
         self._context = context
         self._outline = outline
         self._sent = 0
-        self._announced = ""
         self.start = start
         self.word_start = -1
         self.settle: Callable[[int], None] | None = None
@@ -46,17 +44,15 @@ class CallBuilder:
         context.window.keep(start)
 
     def announce(self, name: str) -> None:
-        """The name is known and nothing later can disqualify it; a name written twice is announced again."""
-        if self.index is not None and name == self._announced:
-            return
-        self.name = self._announced = name
-        context = self._context
+        """The name is known and nothing later can disqualify it."""
+        self.name = name
         if self.index is None:
             self._begin()
+            context = self._context
             self.index = context.announced
             context.announced += 1
             context.open_call = self
-        context.events.append(CallStart(self.index, name, self.start))
+            context.events.append(CallStart(self.index, name, self.start))
 
     def write(self, json: str) -> None:
         """Add to the arguments text."""

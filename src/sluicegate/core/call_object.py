@@ -20,7 +20,8 @@ class CallObject(Struct, frozen=True, kw_only=True):
 
     `without_arguments` says what an object with a name alone is: a call with `{}`, that only if the name is
     declared, or no call. `name_first` allows the name to be sent as soon as it is read. `object_arguments` asks
-    for an object as arguments. A member written twice makes the object malformed; with `last_name_counts` not the name.
+    for an object as arguments. A member written twice makes the object malformed; with `last_name_counts` not a
+    name that was not sent yet.
     The first name key that is present counts; with `first_string_names` the first whose value is a string.
     """
 
@@ -67,7 +68,12 @@ def _beginning(name_key: str, argument_key: str) -> re.Pattern[str]:
 
 
 def read_typical_object(
-    context: Context, reader: JsonReader, call: CallBuilder, shape: CallObject, found: ReadObject, markers: Sequence[str]
+    context: Context,
+    reader: JsonReader,
+    call: CallBuilder,
+    shape: CallObject,
+    found: ReadObject,
+    markers: Sequence[str],
 ) -> bool:
     """Read the object at once if it is what models mostly write and lies in the window as a whole.
 
@@ -149,7 +155,7 @@ def read_call_object(
         following = yield from reader.space()
         start = window.offset
         if key in shape.name_keys:
-            if key in seen and not shape.last_name_counts:
+            if key in seen and (not shape.last_name_counts or call.index is not None):
                 found.problem = f"the object has two members {key!r}"
             found.name_started = found.name_started or following == '"'
             pieces = []

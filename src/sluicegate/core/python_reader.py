@@ -150,11 +150,12 @@ class PythonReader(StringReader):
                     continue
                 yield from self.scalar(write)
             if not frames:
+                self.depth = 0
                 return
             write = frames[-1].write
             expected = _COMMA_OR_END
             if len(frames) == 1 and frames[0].is_dict and self._context.details:
-                self.members.append((*key, start, self.end))
+                self.members.append((key[0], key[1], start, self.end))
 
     def scalar(self, write: Write) -> Steps:
         """Read a string, a number or a word and write it as JSON."""

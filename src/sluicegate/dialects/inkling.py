@@ -32,7 +32,11 @@ INKLING = Payload(
     opening_stops=(MESSAGE, *CONTENT),
     unstopped_is_cut=True,
     call_object=CallObject(
-        argument_keys=("args",), without_arguments="never", object_arguments=True, last_name_counts=True
+        argument_keys=("args",),
+        without_arguments="never",
+        name_first=False,
+        object_arguments=True,
+        last_name_counts=True,
     ),
     ends_behind_json=ENDS,
     resume_at="token",
