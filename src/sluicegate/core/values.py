@@ -7,6 +7,7 @@ no reading takes stays text, verbatim. Values whose types allow a string never c
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable
 from math import isinf
 from typing import Final, TypeAlias
@@ -16,6 +17,8 @@ from msgspec import Struct
 from sluicegate.core.context import Context
 from sluicegate.core.json_reader import JsonBroken, JsonReader, complete_value, quote
 from sluicegate.core.patterns import WHITE_SPACE
+from sluicegate.core.python_reader import PythonReader
+from sluicegate.core.python_strings import LiteralBroken
 from sluicegate.core.schema import NO_TYPES
 
 _JSON_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?").fullmatch
@@ -24,6 +27,10 @@ _NUMBER: Final = re.compile(
 ).fullmatch
 _INTEGER: Final = re.compile(r"([-+]?)([0-9]+)").fullmatch
 _INTEGRAL: Final = re.compile(r"([-+]?)([0-9]+)(?:\.0+)?").fullmatch
+
+
+class TooDeep(Exception):
+    """The value opens more containers than are allowed."""
 
 
 class Value(Struct):
@@ -44,7 +51,7 @@ class Value(Struct):
 
 
 Reading: TypeAlias = Callable[[Value], "str | None"]
-"""A reading of a value: its JSON text, or None if it does not apply. It may raise `JsonBroken` for too much depth."""
+"""A reading of a value: its JSON text, or None if it does not apply. It may raise `TooDeep`."""
 
 
 class Conversion(Struct, frozen=True):
@@ -56,7 +63,7 @@ class Conversion(Struct, frozen=True):
     def convert(self, value: Value) -> tuple[str, bool]:
         """The value as JSON text, and whether it fits the allowed types.
 
-        Raises `JsonBroken` if the value opens too many containers.
+        Raises `TooDeep` if the value opens too many containers.
         """
         for reading in self.readings:
             json = reading(value)
@@ -80,7 +87,7 @@ def kind_of(json: str) -> str:
 def read_json(text: str, around: int, duplicates: list[str]) -> str | None:
     """The text as one strict JSON value without white space around it, compact; None if it is none.
 
-    Raises `JsonBroken` if it opens more containers than are allowed.
+    Raises `TooDeep` if it opens more containers than are allowed.
     """
     if not text:
         return None
@@ -94,22 +101,27 @@ def read_json(text: str, around: int, duplicates: list[str]) -> str | None:
         return text
     elif text[0] != '"':
         return None
-    context = Context()
-    context.window.feed(text)
-    context.window.final = True
+    context = _whole(text)
     reader = JsonReader(context, around=around)
     pieces: list[str] = []
     try:
-        for _ in reader.value(pieces.append):
-            raise AssertionError("a reader asked for text after the end")
+        deque(reader.value(pieces.append), 0)
     except JsonBroken as problem:
         if problem.code == "depth_exceeded":
-            raise
+            raise TooDeep(problem.message) from None
         return None
     if context.window.pos < len(text):
         return None
     duplicates += reader.duplicates
     return "".join(pieces)
+
+
+def _whole(text: str) -> Context:
+    """A context for a reader of text that is complete."""
+    context = Context()
+    context.window.feed(text)
+    context.window.final = True
+    return context
 
 
 def _overflows(number: str) -> bool:
@@ -174,6 +186,27 @@ def integral_number(value: Value) -> str | None:
 
 def _integer(found: re.Match[str]) -> str:
     return ("-" if found[1] == "-" else "") + (found[2].lstrip("0") or "0")
+
+
+def python_container(value: Value) -> str | None:
+    """A Python list, tuple or dict, where an object or an array is allowed."""
+    text = value.trimmed if "object" in value.types or "array" in value.types else ""
+    if not text.startswith(("[", "(", "{")):
+        return None
+    context = _whole(text)
+    reader = PythonReader(context, newlines=True, bare_words=False, free_signs=True)
+    pieces: list[str] = []
+    try:
+        deque(reader.value(pieces.append, value.around), 0)
+    except LiteralBroken as problem:
+        if problem.code == "depth_exceeded":
+            raise TooDeep(problem.message) from None
+        return None
+    json = "".join(pieces)
+    if context.window.pos < len(text) or json[0] not in "{[":
+        return None
+    value.duplicates.extend(reader.duplicates)
+    return json
 
 
 def python_word(value: Value) -> str | None:
