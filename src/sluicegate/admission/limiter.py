@@ -31,7 +31,7 @@ class Limiter:
         now: float = 0.0,
         observer: Observer | None = None,
     ) -> None:
-        self._capacity = capacity
+        self.capacity = capacity
         self._queue_size = queue_size
         self._queue_timeout = queue_timeout
         self._bucket = TokenBucket(burst, rate, now) if rate else None
@@ -96,7 +96,7 @@ class Limiter:
         return min(deadline, now + (self._bucket.wait(1.0, now) or 0.0))
 
     def _has_slot(self) -> bool:
-        return self._capacity is None or self._inflight < self._capacity
+        return self.capacity is None or self._inflight < self.capacity
 
     def _has_room(self, now: float) -> bool:
         return self._has_slot() and (self._bucket is None or self._bucket.holds(1.0, now))
