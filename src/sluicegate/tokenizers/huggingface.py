@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Sequence
 from typing import Any, cast
@@ -27,6 +28,9 @@ from sluicegate.tokenizers.protocol import Engine, Piece
 
 RELEASE_LOCK_FROM = 2_048
 """Code points from which the reference encodes by its batch call, which releases the interpreter lock."""
+
+
+_BYTE_TOKEN = re.compile(r"<0x[0-9A-F]{2}>")
 
 
 class _AddedToken(msgspec.Struct, frozen=True):
@@ -225,6 +229,11 @@ class HuggingFaceTokenizer:
         except KeyError:
             raise UnknownTokenId(token_id) from None
 
+    def is_byte(self, token_id: int) -> bool:
+        if self.decodes_by_bytes:
+            return len(self.token_bytes(token_id)) == 1
+        return _byte_of_token(self._reference.id_to_token(token_id) or "") is not None
+
     def is_special(self, token_id: int) -> bool:
         return token_id in self._table.special
 
@@ -306,14 +315,16 @@ def _without_surroundings(tokenizer_json: bytes) -> bytes:
 
 def _bytes_of_token(token: str, wordpiece: bool) -> bytes:
     """The bytes of a token that is not spelt byte by byte: byte fallback, SentencePiece's blank, WordPiece's ##."""
-    if len(token) == 6 and token.startswith("<0x") and token.endswith(">"):
-        try:
-            return bytes.fromhex(token[3:5])
-        except ValueError:
-            pass
+    if (byte := _byte_of_token(token)) is not None:
+        return byte
     if wordpiece:
         return token.removeprefix("##").encode()
     return token.replace("▁", " ").encode("utf-8", "surrogatepass")
+
+
+def _byte_of_token(token: str) -> bytes | None:
+    """The byte of a byte-fallback token like <0xE4>, None for any other token."""
+    return bytes.fromhex(token[3:5]) if _BYTE_TOKEN.fullmatch(token) else None
 
 
 def _switch_off_trimming(processor: dict[str, Any] | None) -> None:

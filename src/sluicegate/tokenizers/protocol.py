@@ -90,6 +90,10 @@ class Tokenizer(Protocol):
         """Whether the token is flagged special, so that `skip_special_tokens` drops it."""
         ...
 
+    def is_byte(self, token_id: int) -> bool:
+        """Whether the token stands for one byte, so that others may be needed to make a character."""
+        ...
+
     @property
     def decodes_by_bytes(self) -> bool:
         """Whether `decode` is exactly the joined `token_bytes` read as UTF-8 with U+FFFD for what is broken."""

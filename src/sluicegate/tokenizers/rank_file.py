@@ -16,15 +16,10 @@ from sluicegate.tokenizers.checkpoint import CheckpointConfig
 from sluicegate.tokenizers.errors import TokenizationFailed, TokenizerFileInvalid, UnknownTokenId
 from sluicegate.tokenizers.failures import is_engine_failure, reason_of
 from sluicegate.tokenizers.fast_path import admit, fast_path_of_ranks
+from sluicegate.tokenizers.openai_encodings import CL100K_PATTERN, Encoding, ranks_of
 from sluicegate.tokenizers.pieces import tile
 from sluicegate.tokenizers.probes import probe_texts
 from sluicegate.tokenizers.protocol import Engine, Piece
-
-CL100K_PATTERN = (
-    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
-    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
-"""The pattern of every rank file but Kimi's, whatever its checkpoint says: what the reference gateway does."""
 
 MAX_TOKEN_ID = 2**32 - 1
 
@@ -60,13 +55,14 @@ class RankTokenizer:
     """Byte pair encoding by ranks.
 
     `special_tokens` are recognised in texts; those whose id is in `skipped` are dropped by `skip_special_tokens`.
-    `cut` splits a text into pieces that are encoded each by itself (Kimi's rule).
+    `cut` splits a text into pieces that are encoded each by itself (Kimi's rule). `before` are the ids that
+    `add_special_tokens` puts in front: none for the checkpoints that come as a rank file.
     """
 
     def __init__(
         self, ranks: dict[bytes, int], *, pattern: str, special_tokens: dict[str, int], skipped: frozenset[int],
-        cut: Callable[[str], list[str]] | None = None, vocab_size: int | None = None, name: str = "ranks",
-        chat_template: ChatTemplate | None = None, use_fast_path: bool = True,
+        cut: Callable[[str], list[str]] | None = None, before: Sequence[int] = (), vocab_size: int | None = None,
+        name: str = "ranks", chat_template: ChatTemplate | None = None, use_fast_path: bool = True,
     ) -> None:  # fmt: skip
         try:
             self._reference = tiktoken.Encoding(
@@ -79,6 +75,7 @@ class RankTokenizer:
         named = {token_id: token.encode() for token, token_id in special_tokens.items()}
         self._table = ByteTable(named | {rank: token for token, rank in ranks.items()}, skipped)
         self._cut = cut
+        self._before = list(before)
         self._vocab_size = vocab_size or max(self._table.bytes_of_id) + 1
         self._chat_template = chat_template
         self._missing = frozenset(range(256)) - {token[0] for token in ranks if len(token) == 1}
@@ -114,10 +111,11 @@ class RankTokenizer:
         self,
         text: str,
         *,
-        add_special_tokens: bool = False,  # noqa: ARG002
+        add_special_tokens: bool = False,
         parse_special: bool = True,
     ) -> list[int]:
-        """See Tokenizer. `add_special_tokens` adds none: checkpoints with a rank file put none around a text."""
+        if add_special_tokens and self._before:
+            return [*self._before, *self.encode(text, parse_special=parse_special)]
         pieces = self._cut(text) if self._cut is not None else [text]
         if len(pieces) == 1:
             return self._encode_piece(text, parse_special)
@@ -154,7 +152,7 @@ class RankTokenizer:
         self,
         texts: Sequence[str],
         *,
-        add_special_tokens: bool = False,  # noqa: ARG002
+        add_special_tokens: bool = False,
         parse_special: bool = True,
     ) -> list[list[int]]:
         whole = [self._cut is None or len(text) <= kimi.RUN for text in texts]
@@ -167,7 +165,7 @@ class RankTokenizer:
                 done.append(self.encode(text, parse_special=parse_special) if ids is None else ids)
             except TokenizationFailed as failure:
                 raise TokenizationFailed(failure.reason, index) from None
-        return done
+        return [[*self._before, *ids] for ids in done] if add_special_tokens and self._before else done
 
     def decode(self, ids: Sequence[int], *, skip_special_tokens: bool = True) -> str:
         return self._table.join(ids, skip_special_tokens=skip_special_tokens).decode("utf-8", "replace")
@@ -178,6 +176,9 @@ class RankTokenizer:
         except KeyError:
             raise UnknownTokenId(token_id) from None
 
+    def is_byte(self, token_id: int) -> bool:
+        return len(self.token_bytes(token_id)) == 1
+
     def is_special(self, token_id: int) -> bool:
         return token_id in self._table.special
 
@@ -185,11 +186,18 @@ class RankTokenizer:
         self,
         text: str,
         *,
-        add_special_tokens: bool = False,  # noqa: ARG002
+        add_special_tokens: bool = False,
         parse_special: bool = True,
     ) -> list[Piece]:
         table, special = self._table.bytes_of_id, self._table.special
-        return tile(
+        before = [
+            Piece(
+                token_id, table[token_id].decode("utf-8", "replace"), table[token_id], None, None, token_id in special
+            )
+            for token_id in self._before
+            if add_special_tokens
+        ]
+        return before + tile(
             (token_id, table[token_id], token_id in special)
             for token_id in self.encode(text, parse_special=parse_special)
         )
@@ -200,6 +208,8 @@ def rank_tokenizer(
     use_fast_path: bool = True,
 ) -> RankTokenizer:  # fmt: skip
     """Make the tokenizer of a rank file and its checkpoint's configuration. Raises TokenizerFileInvalid."""
+    # The pattern of every rank file but Kimi's is that of cl100k, whatever the checkpoint says: so that ids are those
+    # that gateways serve. (Qwen's own pattern takes digits one by one; its tokenizer.json has it.)
     ranks = parse_ranks(rank_file, origin)
     added = config.added_tokens()
     named = {token_id: token.content for token_id, token in added.items()}
@@ -215,3 +225,19 @@ def rank_tokenizer(
         chat_template=chat_template,
         use_fast_path=use_fast_path,
     )  # fmt: skip
+
+
+def openai_tokenizer(
+    encoding: Encoding, *, chat_template: ChatTemplate | None = None, use_fast_path: bool = True
+) -> RankTokenizer:
+    """Make the tokenizer of one of OpenAI's encodings; all its special tokens are dropped by `skip_special_tokens`."""
+    return RankTokenizer(
+        ranks_of(encoding),
+        pattern=encoding.pattern,
+        special_tokens=encoding.special_tokens,
+        skipped=frozenset(encoding.special_tokens.values()),
+        vocab_size=encoding.vocab_size,
+        name=encoding.name,
+        chat_template=chat_template,
+        use_fast_path=use_fast_path,
+    )
