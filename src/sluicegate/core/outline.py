@@ -127,7 +127,10 @@ class Outline:
 
     def end_token(self, length: int) -> None:
         """Consume an end-of-turn token."""
-        start, token = self._take(length)
+        self.end_token_passage(*self._take(length))
+
+    def end_token_passage(self, start: int, token: str) -> None:
+        """A consumed end-of-turn token."""
         if not self._blank and not self._after_token:
             self._drop_hold()
             self._after_token = True

@@ -109,20 +109,20 @@ class PythonReader(StringReader):
             if following == ",":
                 if expected != _COMMA_OR_END:
                     raise self.broken("a comma where no value ends")
-                self._take()
+                self.take()
                 expected = self._after_comma(frames[-1])
                 continue
             if following == ":":
                 if expected != _COLON:
                     raise self.broken("a colon where no key ends")
-                self._take()
+                self.take()
                 write(":")
                 expected = _VALUE
                 continue
             if following in ")]}":
                 if not frames or following != frames[-1].closer or expected in {_COLON, _VALUE}:
                     raise self.broken(f"{following!r} where no bracket of its kind may end")
-                self._take()
+                self.take()
                 self._close(frames.pop())
             elif expected in {_COLON, _COMMA_OR_END}:
                 raise self.broken(f"{following!r} where a separator or an end must come")
@@ -141,7 +141,7 @@ class PythonReader(StringReader):
                     self.token = window.offset
                     if len(frames) >= self._room:
                         raise self.broken(f"more than {DEPTH_LIMIT} containers are open", "depth_exceeded")
-                    self._take()
+                    self.take()
                     frames.append(_Frame(following, write))
                     if following != "(":
                         write(following)
@@ -186,7 +186,7 @@ class PythonReader(StringReader):
             else:
                 raise self.broken(f"the word {word[:40]!r} is no value")
 
-    def _take(self) -> None:
+    def take(self) -> None:
         """Consume a bracket or a separator."""
         self.token = self._window.offset
         self._window.pos += 1
