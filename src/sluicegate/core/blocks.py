@@ -19,6 +19,7 @@ from sluicegate.core.errors import InvalidDialect
 from sluicegate.core.outline import Layout, Outline
 from sluicegate.core.patterns import SPACE_CLASS, Markers, Steps
 from sluicegate.core.tags import Form, Opener, Recognised, Tag, recognise, suffix_of
+from sluicegate.core.thinking import Channel, ChannelReader
 
 __all__ = ["BlockFormat", "Opener", "Session", "Tag"]
 
@@ -78,7 +79,7 @@ class BlockFormat(ABC):
     variable part behind the literal, `wrappers` are markup also in a text without a call. A fault ends
     behind a closing stop (`closing_stops`), before an opening one; with `unstopped_is_cut` a fault without a stop
     counts as cut off by the end. `sections` pairs section openers with their closers; with `sectioned` markers
-    outside count only if they carry a suffix, and inside if it is the section's.
+    outside count only if they carry a suffix, and inside if it is the section's. A `channel` holds reasoning.
     `headed` are wrappers with a header, the text up to the next marker; behind it a block begins with that wrapper.
     `bare_header_behind` are the wrappers behind which, as at the start of the output, a word may be a header by itself.
     """
@@ -92,6 +93,7 @@ class BlockFormat(ABC):
     bare_header_behind: tuple[str, ...] = ()
     sections: Mapping[str, str] = field(default_factory=dict[str, str])
     sectioned: bool = False
+    channel: Channel | None = None
     closing_stops: tuple[str, ...] = ()
     opening_stops: tuple[str, ...] = ()
     unstopped_is_cut: bool = False
@@ -102,6 +104,8 @@ class BlockFormat(ABC):
             raise InvalidDialect("a format needs a name")
         self._openers = {opener.literal: opener for opener in self.openers}
         forms: list[Form] = [*self.openers, *self.tags]
+        if self.channel is not None:
+            forms.append(self.channel.opener)
         forms += [Tag(literal=literal) for literal in self.closers]
         forms += [Tag(literal=literal, role="section") for literal in self.sections]
         forms += [Tag(literal=literal, role="section_end") for literal in self.sections.values()]
@@ -140,6 +144,7 @@ class BlockFormat(ABC):
         session = Session(context, self.layout)
         window, outline = session.window, session.outline
         reach = frozenset[str]()
+        channel = None if self.channel is None else ChannelReader(self.channel)
         open_section = ""
         section_start = 0
         yield from self.read_start(session)
@@ -193,7 +198,10 @@ class BlockFormat(ABC):
             elif form.role == "headed":
                 yield from self._read_headed(session, literal)
             elif form.role == "channel":
-                yield from self.read_channel(session, found.size)
+                assert channel is not None
+                read = yield from channel.read(window, outline, found.size)
+                if not read:
+                    outline.text(window.pos + len(literal))
             elif reach:
                 outline.text(window.pos + found.size)
                 if literal in reach:
@@ -251,10 +259,6 @@ class BlockFormat(ABC):
         else:
             session.outline.wrapped(start, window.offset)
             window.release()
-
-    def read_channel(self, session: Session, size: int) -> Steps:
-        """Read the channel whose opening marker of this length is next; a format without channels has none to read."""
-        raise NotImplementedError
 
     def _recognise(self, session: Session, literal: str) -> Generator[None, None, Recognised]:
         """What stands at the literal that is next in the window."""

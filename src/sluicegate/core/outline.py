@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from sluicegate.core.context import Context
-from sluicegate.core.events import CallEnd, Content, Fault, Frame, Markup
+from sluicegate.core.events import CallEnd, Content, Fault, Frame, Markup, Reasoning
 from sluicegate.core.patterns import WHITE_SPACE
 
 Kind: TypeAlias = Literal["content", "markup", "frame", "fault"]
@@ -153,6 +153,10 @@ class Outline:
         if not self._head:
             self._close("marker")
         self._context.events.append(Markup(start, end))
+
+    def thought(self, reasoning: Reasoning) -> None:
+        """A channel of reasoning, consumed before; it belongs to no piece."""
+        self._context.events.append(reasoning)
 
     def block(self) -> None:
         """A call, or what began as one, starts here: the piece has ended."""

@@ -48,6 +48,10 @@ class Run(Struct, frozen=True):
     name: str = ""
 
 
+class LineBreakSpace(Struct, frozen=True):
+    """Optional white space that holds a line break."""
+
+
 class Either(Struct, frozen=True):
     """One of several alternatives, tried in order; each is an element or a sequence of elements."""
 
@@ -60,10 +64,16 @@ class Unless(Struct, frozen=True):
     literals: tuple[str, ...]
 
 
-Element: TypeAlias = "str | Run | Either | Unless"
+Element: TypeAlias = "str | Run | LineBreakSpace | Either | Unless"
 
 SPACE: Final = Run(SPACE_CLASS)
 SOME_SPACE: Final = Run(SPACE_CLASS, 1)
+
+
+_BREAK: Final = r"[\n-\r\x85\u2028\u2029]"
+_NO_BREAK: Final = rf"(?!{_BREAK})[{SPACE_CLASS}]"
+_CAPPED: Final = rf"(?=[{SPACE_CLASS}]{{1,{RUN_LIMIT}}}(?![{SPACE_CLASS}]))"
+_TO_BREAK: Final = rf"{_CAPPED}(?:{_NO_BREAK})*+"
 
 
 def either(*alternatives: str | tuple[Element, ...]) -> Either:
@@ -93,6 +103,8 @@ def _whole(elements: Sequence[Element]) -> str:
         elif isinstance(element, Run):
             run = f"[{element.characters}]{{{element.at_least},{element.at_most}}}"
             parts.append(f"(?P<{element.name}>{run})" if element.name else run)
+        elif isinstance(element, LineBreakSpace):
+            parts.append(rf"(?:{_TO_BREAK}{_BREAK}[{SPACE_CLASS}]*+)?")
         elif isinstance(element, Unless):
             parts.append(rf"(?!{_any(element.literals)}|(?:{_any(beginnings(element.literals))})\Z)")
         else:
@@ -114,6 +126,9 @@ def _beginning(elements: Sequence[Element]) -> str:
         run = f"[{first.characters}]"
         more = rf"{run}{{{first.at_least},{first.at_most}}}(?:\Z|{_beginning(rest)})"
         return rf"(?:{run}{{0,{first.at_least - 1}}}\Z|{more})" if first.at_least else more
+    if isinstance(first, LineBreakSpace):
+        following = _beginning(rest)
+        return rf"(?:{_TO_BREAK}(?:\Z|{_BREAK}[{SPACE_CLASS}]*+(?:\Z|{following}))|{following})"
     if isinstance(first, Unless):
         return rf"(?:(?:{_any(beginnings(first.literals))})\Z|(?!{_any(first.literals)}){_beginning(rest)})"
     return "(?:" + "|".join(_beginning((*_sequence(a), *rest)) for a in first.alternatives) + ")"

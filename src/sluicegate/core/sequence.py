@@ -150,7 +150,7 @@ class _Run:
             captures[self.name] = Captured(text, start, end)
         if not ended:
             return CUT
-        return True if end - start >= self.at_least else False
+        return end - start >= self.at_least
 
 
 class _OneOf:
@@ -195,7 +195,7 @@ class _UntilLiteral:
         if isinstance(self.part, Until):
             captures[self.part.name] = Captured(text, start, start + len(text))
             return True
-        return True if self._attributes(self.part, text, start, captures) else False
+        return self._attributes(self.part, text, start, captures)
 
     @staticmethod
     def _attributes(part: Attributes, text: str, start: int, captures: Captures) -> bool:

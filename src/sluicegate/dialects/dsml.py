@@ -49,9 +49,7 @@ def _dsml(name: str, blank: str, sections: tuple[str, ...], layout: Layout) -> T
         closing_stops=(invoke_end,),
         opening_stops=(*pairs, *pairs.values()),
         heads={
-            invoke: Sequence(
-                SOME_SPACE, 'name="', Text("name", '^"', (DSML,)), '"', SPACE, OneOf("end", ("/>", ">"))
-            )
+            invoke: Sequence(SOME_SPACE, 'name="', Text("name", '^"', (DSML,)), '"', SPACE, OneOf("end", ("/>", ">")))
         },
         item=Sequence(
             parameter,
