@@ -160,6 +160,12 @@ def json_number(value: Value) -> str | None:
     return text if "number" in value.types and _JSON_NUMBER(text) is not None and not _overflows(text) else None
 
 
+def json_word_or_number(value: Value) -> str | None:
+    """`true`, `false`, `null` or a JSON number, whatever types are named."""
+    text = value.trimmed
+    return text if text in ("true", "false", "null") or (_JSON_NUMBER(text) and not _overflows(text)) else None
+
+
 def boolean_in_any_case(value: Value) -> str | None:
     """`true` or `FALSE`, where a boolean is allowed."""
     word = value.trimmed.lower() if "boolean" in value.types else ""

@@ -6,6 +6,7 @@ from sluicegate.core.machine import ToolFormat
 from sluicegate.dialects.cohere import COHERE
 from sluicegate.dialects.deepseek import DEEPSEEK, DEEPSEEK31
 from sluicegate.dialects.dsml import DEEPSEEK32, DEEPSEEK_V4, DEEPSEEK_V41
+from sluicegate.dialects.gemma4 import GEMMA4
 from sluicegate.dialects.glm import GLM45_MOE, GLM47_MOE
 from sluicegate.dialects.hy_v4 import HY_V4
 from sluicegate.dialects.inkling import INKLING
@@ -34,6 +35,7 @@ TOOL_FORMATS: tuple[ToolFormat, ...] = (
     SARASHINA,
     KIMIK2,
     INKLING,
+    GEMMA4,
     COHERE,
     QWEN_XML,
     DEEPSEEK32,

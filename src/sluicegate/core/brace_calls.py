@@ -1,0 +1,310 @@
+"""The shape of a call as a name and an object in braces: `call:name{key:value,…}`, strings between delimiters.
+
+Strings have no escapes: a delimiter ends one only where the object goes on behind it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator
+from dataclasses import dataclass
+from re import Match
+from typing import Final
+
+from sluicegate.core.blocks import BlockFormat, Session
+from sluicegate.core.call import CallBuilder
+from sluicegate.core.json_reader import DEPTH_LIMIT, Write, quote, quote_inside
+from sluicegate.core.patterns import SPACE, SPACE_CLASS, WHITE_SPACE, Markers, Pattern, Run, Steps, either
+from sluicegate.core.schema import PLAIN_RULES, SchemaNode, SchemaRules
+from sluicegate.core.tagged_value import CutOff, Malformed
+from sluicegate.core.tags import Opener
+from sluicegate.core.values import Conversion, Value
+
+_SPACE: Final = re.compile(f"[{SPACE_CLASS}]*+")
+_NAME: Final = re.compile(rf"[^{SPACE_CLASS}(<{{]*+")
+_KEY: Final = re.compile(r"[^():<\[\]{},]*+")
+_DELIMITED_KEY: Final = re.compile(r"[^<]*+")
+_TOKEN: Final = re.compile(r"[^,}\]<)]*+")
+_GOES_ON: Final = frozenset({",", "}", "]"})
+
+
+@dataclass(kw_only=True, eq=False)
+class BraceCalls(BlockFormat):
+    """A format of this shape: one opener, then `prefix`, a name and the object; `end` closes the call.
+
+    Without `end` a call is complete before the next opener, an end-of-turn token or the end of the text. `delimiter`
+    stands at both ends of a string. `conversion` reads bare values.
+    """
+
+    prefix: str
+    delimiter: str
+    end: str
+    schema_rules: SchemaRules = PLAIN_RULES
+    conversion: Conversion
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        opener = self.openers[0].literal
+        end_tokens = self.layout.end_tokens
+        self.inside_string = Markers((self.delimiter, self.end, opener))
+        self.visible_start = Pattern(opener, SPACE, self.prefix, SPACE, Run(rf"^{SPACE_CLASS}(<{{", 1), SPACE, "{")
+        self.before_end = Pattern(either(self.end, opener, *end_tokens))
+
+    def read_block(self, session: Session, opener: Opener, found: Match[str] | None) -> Steps:  # noqa: ARG002
+        """Read one call."""
+        window = session.window
+        call = session.call()
+        session.take(len(opener.literal))
+        try:
+            yield from _BraceCall(self, session, call).read()
+        except CutOff:
+            window.pos = len(window.text)
+            call.fault("incomplete_call", "the text ends inside the call", incomplete=True)
+        except Malformed as problem:
+            if problem.ends:
+                window.rewind(problem.resume)
+                call.fault(problem.code, problem.message)
+            else:
+                yield from self.resynchronise(session, call, problem.resume, problem.code, problem.message)
+
+
+class _Frame:
+    """One open bracket, and the schema of what stands in it."""
+
+    __slots__ = ("items", "keys", "node", "opening")
+
+    def __init__(self, opening: str, node: SchemaNode) -> None:
+        self.opening = opening
+        self.node = node
+        self.items = 0
+        self.keys: set[str] = set()
+
+
+class _BraceCall:
+    """One call at work."""
+
+    __slots__ = ("_call", "_duplicates", "_format", "_session", "_window")
+
+    def __init__(self, table: BraceCalls, session: Session, call: CallBuilder) -> None:
+        self._format = table
+        self._session = session
+        self._window = session.window
+        self._call = call
+        self._duplicates: list[str] = []
+
+    def read(self) -> Steps:
+        """Read what stands behind the opener."""
+        window, call, table = self._window, self._call, self._format
+        yield from self._space()
+        yield from self._literal(table.prefix)
+        yield from self._space()
+        start = window.offset
+        yield from self._session.consume(_NAME)
+        name = window.slice(start, window.offset)
+        if not name:
+            raise Malformed("the call has no name", start)
+        call.part("name", start, window.offset)
+        if (yield from self._space()) != "{":
+            raise Malformed("no object follows the name", window.offset)
+        call.announce(name)
+        start = window.offset
+        yield from self._object(self._session.context.tools.schema(name, table.schema_rules))
+        end = window.offset
+        call.part("arguments", start, end)
+        yield from self._space()
+        if window.pos < len(window.text):
+            found = yield from table.before_end.expect(window)
+            if found is None:
+                raise Malformed(f"something other than {table.end!r} follows the object", window.offset)
+            if not isinstance(found, Match):
+                raise CutOff
+            if found[0] == table.end:
+                self._session.take(len(table.end))
+            else:
+                window.rewind(end)
+        call.end(name, repeated=self._duplicates)
+
+    def _space(self) -> Generator[None, None, str]:
+        """Consume white space; returns the next character, "" at the end of the text."""
+        yield from self._session.consume(_SPACE)
+        return self._window.text[self._window.pos : self._window.pos + 1]
+
+    def _literal(self, literal: str) -> Steps:
+        window = self._window
+        while not window.text.startswith(literal, window.pos):
+            if not literal.startswith(window.text[window.pos :]):
+                raise Malformed(f"no {literal!r}", window.offset)
+            if window.final:
+                raise CutOff
+            yield
+        self._session.take(len(literal))
+
+    def _at_delimiter(self) -> Generator[None, None, bool]:
+        """Whether the delimiter of strings is next."""
+        window, delimiter = self._window, self._format.delimiter
+        while not window.text.startswith(delimiter, window.pos):
+            if not delimiter.startswith(window.text[window.pos :]):
+                return False
+            if window.final:
+                raise CutOff
+            yield
+        return True
+
+    def _object(self, node: SchemaNode) -> Steps:
+        """Read the object whose brace is next."""
+        window, write = self._window, self._call.write
+        frames = [self._open("{", node)]
+        complete = True
+        key_start = key_end = start = 0
+        while frames:
+            following = yield from self._space()
+            frame = frames[-1]
+            if not following:
+                raise CutOff
+            if following == ",":
+                window.pos += 1
+                complete = True
+                continue
+            if following in "}]":
+                if (following == "}") != (frame.opening == "{"):
+                    raise Malformed(f"{following!r} where another bracket is open", window.offset)
+                window.pos += 1
+                write(following)
+                frames.pop()
+                complete = False
+            else:
+                if not complete:
+                    raise Malformed("a comma must stand between members", window.offset)
+                if frame.items:
+                    write(",")
+                frame.items += 1
+                child = frame.node.items
+                if frame.opening == "{":
+                    key_start = window.offset
+                    child, key_end = yield from self._key(frame)
+                    following = yield from self._space()
+                if len(frames) == 1:
+                    start = window.offset
+                if following in {"{", "["}:
+                    if len(frames) == DEPTH_LIMIT:
+                        raise Malformed(f"more than {DEPTH_LIMIT} containers are open", window.offset, "depth_exceeded")
+                    frames.append(self._open(following, child))
+                    continue
+                yield from self._scalar(child, following)
+                complete = False
+            if len(frames) == 1:
+                self._call.part("key", key_start, key_end)
+                self._call.part("value", start, window.offset)
+
+    def _open(self, opening: str, node: SchemaNode) -> _Frame:
+        kind = "object" if opening == "{" else "array"
+        if node.types and kind not in node.types:
+            self._mismatch(node, self._window.offset, self._window.offset + 1)
+        self._window.pos += 1
+        self._call.write(opening)
+        return _Frame(opening, node)
+
+    def _key(self, frame: _Frame) -> Generator[None, None, tuple[SchemaNode, int]]:
+        """Read a key and its colon; returns the schema of its value, and where the key ends."""
+        window, delimiter = self._window, self._format.delimiter
+        token = window.offset
+        if (yield from self._at_delimiter()):
+            self._session.take(len(delimiter))
+            start = window.offset
+            yield from self._session.consume(_DELIMITED_KEY)
+            key = window.slice(start, window.offset)
+            if not (yield from self._at_delimiter()):
+                raise Malformed("a key is not closed", token)
+            self._session.take(len(delimiter))
+        else:
+            yield from self._session.consume(_KEY)
+            key = window.slice(token, window.offset).rstrip(WHITE_SPACE)
+        end = window.offset
+        if not key and window.pos < len(window.text):
+            raise Malformed("a member has no key", token)
+        following = yield from self._space()
+        if not following:
+            raise CutOff
+        if following != ":":
+            raise Malformed("no colon follows the key", window.offset)
+        window.pos += 1
+        quoted = quote(key)
+        if quoted in frame.keys:
+            self._duplicates.append(quoted)
+        frame.keys.add(quoted)
+        self._call.write(f"{quoted}:")
+        return frame.node.member(key), end
+
+    def _scalar(self, node: SchemaNode, following: str) -> Steps:
+        """Read a string or a bare value."""
+        window = self._window
+        start = window.offset
+        if following == "<" and (yield from self._at_delimiter()):
+            yield from self._string()
+            if node.types and "string" not in node.types:
+                self._mismatch(node, start, window.offset)
+            return
+        yield from self._session.consume(_TOKEN)
+        if window.pos == len(window.text):
+            raise CutOff
+        bare = window.slice(start, window.offset).rstrip(WHITE_SPACE)
+        if not bare or window.text[window.pos] in "<)":
+            raise Malformed("a member has no value that can be read", start)
+        if "string" in node.types:
+            json, suits = "null" if bare == "null" and "null" in node.types else quote(bare), True
+        else:
+            json, suits = self._format.conversion.convert(Value(bare, node.types))
+        self._call.write(json)
+        if not suits:
+            self._mismatch(node, start, window.offset)
+
+    def _mismatch(self, node: SchemaNode, start: int, end: int) -> None:
+        wanted = ", ".join(sorted(node.types))
+        self._session.context.report(
+            "schema_mismatch", "warning", start, end, f"the value is none of the types {wanted}", call=self._call.index
+        )
+
+    def _string(self) -> Steps:
+        """Read the string whose delimiter is next."""
+        window, table = self._window, self._format
+        write: Write = self._call.write
+        self._session.take(len(table.delimiter))
+        write('"')
+        last_end = -1
+        while True:
+            text = window.text
+            literal, at = table.inside_string.find(text, window.pos, window.final)
+            if at > window.pos:
+                write(quote_inside(text[window.pos : at]))
+                window.pos = at
+            if literal is None:
+                if window.final:
+                    raise self._never_closed(last_end)
+                yield
+                continue
+            if literal == table.delimiter:
+                start = window.offset
+                self._session.take(len(literal))
+                if (yield from self._space()) in _GOES_ON:
+                    write('"')
+                    return
+                if window.pos < len(window.text):
+                    write(quote_inside(window.slice(start, window.offset)))
+                continue
+            if literal == table.end:
+                last_end = window.offset + len(literal)
+            elif last_end >= 0:
+                found = yield from table.visible_start.expect(window)
+                if isinstance(found, Match):
+                    raise Malformed("a string is never closed", last_end, ends=True)
+            write(quote_inside(literal))
+            window.pos += len(literal)
+
+    def _never_closed(self, last_end: int) -> Malformed | CutOff:
+        """The error for a string that is open at the end of the text."""
+        window = self._window
+        if last_end >= 0:
+            rest = window.slice(last_end, window.offset).lstrip(WHITE_SPACE)
+            if not rest or rest.startswith(self._format.layout.end_tokens):
+                return Malformed("a string is never closed", last_end, ends=True)
+        return CutOff()
