@@ -29,6 +29,7 @@ from sluicegate.core.events import (
 )
 from sluicegate.dialects.detection import Choice, Override, choose_parsers
 from sluicegate.parsing import Machine, parse, parse_reasoning, parse_tool_calls, reasoning_parsers, tool_call_parsers
+from sluicegate.tokenizers import StreamingDetokenizer, Tokenizer, load_tokenizer
 
 __all__ = [
     "ArgumentsDelta",
@@ -53,11 +54,14 @@ __all__ = [
     "Reasoning",
     "SluicegateError",
     "Span",
+    "StreamingDetokenizer",
     "TextLimitExceeded",
+    "Tokenizer",
     "UnknownDialect",
     "__version__",
     "choose_parsers",
     "collect",
+    "load_tokenizer",
     "parse",
     "parse_reasoning",
     "parse_tool_calls",

@@ -12,10 +12,13 @@ from sluicegate.cli.failure import CommandFailed
 
 
 def read_text(file: Path | None) -> str:
-    """A file's text, or that of standard input for None or `-`. Raises `CommandFailed` if it is no UTF-8 or cannot be read."""
-    name = "standard input" if file is None or str(file) == "-" else str(file)
+    """A file's text, or that of standard input for None.
+
+    Raises `CommandFailed` if it is no UTF-8 or cannot be read.
+    """
+    name = "standard input" if file is None else str(file)
     try:
-        data = sys.stdin.buffer.read() if file is None or str(file) == "-" else file.read_bytes()
+        data = sys.stdin.buffer.read() if file is None else file.read_bytes()
     except OSError as error:
         raise CommandFailed(f"{name}: {error.strerror}") from error
     try:

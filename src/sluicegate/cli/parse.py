@@ -15,7 +15,7 @@ from sluicegate.cli.inputs import read_text, read_tools
 
 File = Annotated[
     Path | None,
-    Parameter(help="File with the raw output; standard input without it, or for `-`.", allow_leading_hyphen=True),
+    Parameter(help="File with the raw output; standard input without it."),
 ]
 Json = Annotated[bool, Parameter(name="--json", negative="", help="Print JSON.")]
 

@@ -72,10 +72,21 @@ def load_tokenizer(
 
     Raises a TokenizerLoadError; its `retryable` says whether the same call may succeed later.
     """
-    source = f"{source}"
+    template = Path(chat_template) if chat_template is not None else None
+    try:
+        return _load(f"{source}", template, roots, hub, cancelled, use_fast_path)
+    except ModuleNotFoundError as error:
+        raise TokenizerEngineMissing(
+            f"Loading a tokenizer needs package {error.name}: pip install 'sluicegate[tokenizers]'"
+        ) from None
+
+
+def _load(
+    source: str, template: Path | None, roots: Iterable[str | Path] | None, hub: Hub | None,
+    cancelled: Callable[[], bool], use_fast_path: bool,
+) -> Tokenizer:  # fmt: skip
     if not source:
         raise TokenizerNotFound("The tokenizer source is empty")
-    template = Path(chat_template) if chat_template is not None else None
     if template is not None and roots is not None:
         template = resolve_under_roots(template, roots := list(roots))
     path = Path(source)
