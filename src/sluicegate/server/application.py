@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping
 from functools import partial
 from inspect import isawaitable
 from time import monotonic
@@ -79,22 +79,23 @@ class Application:
             if request.permit is not None:
                 request.permit.release()
 
-    def answer_now(self, scope: Mapping[str, Any], body: bytearray) -> Mounted | tuple[Response, Head] | None:
+    def answer_now(
+        self, method: str, raw_path: bytes, raw_headers: Head, peer: str, body: bytearray
+    ) -> Mounted | tuple[Response, Head] | None:
         """The answer to a request whose body is here, and its headers; None if `__call__` has to be asked.
 
         Goes through the same checks as `__call__`. Where the answer has to be waited for, it is an application that
         has read the request and only has to send it.
         """
-        path = scope["raw_path"].decode("latin-1")
+        path = raw_path.decode("latin-1")
         route = self.routes.fixed.get(path)
-        endpoint = None if route is None else route.endpoints.get(scope["method"])
+        endpoint = None if route is None else route.endpoints.get(method)
         if route is None or endpoint is None or len(body) > min(SMALL_BODY, self.limits.size):
             return None
         guard = None if route.group == "public" else self.guard
         if guard is not None and not guard.immediate:
             return None
-        headers = dict(reversed(scope["headers"]))
-        request = self.new_request(scope["method"], path, headers, scope["client"][0] if scope["client"] else "")
+        request = self.new_request(method, path, dict(reversed(raw_headers)), peer)
         request.route = route
         answer: Response | Awaitable[Response] | None = None
         try:

@@ -130,9 +130,7 @@ class BodyReader(Generic[T]):
         self._decode = msgspec.json.Decoder(type).decode
         names = [field.encode_name for field in msgspec.structs.fields(type)]
         self._known: dict[str, Any] = {name: nested.get(name, _DUPLICATES_ARE_FREE) for name in names}
-        self._keys = [b'"' + name.encode() + b'"' for name in names]
-        self._nested_keys = [b'"' + name.encode() + b'"' for name in _names_in(nested)]
-        self._fields = names
+        self._all_keys = [b'"' + name.encode() + b'"' for name in {*names, *_names_in(nested)}]
 
     def read(self, body: bytes) -> T:
         """The body as a struct. Raises `InvalidJson` and `InvalidBody`."""
@@ -156,9 +154,11 @@ class BodyReader(Generic[T]):
         """Cheap and never wrong when false: no known member's name comes twice as a whole string."""
         if b"\\u00" in body:  # a name may be spelt with escapes
             return True
-        if any(body.count(key) > 1 for key in self._keys):
-            return True
-        return any(body.count(key) > 1 for key in self._nested_keys)
+        count = body.count
+        for key in self._all_keys:  # noqa: SIM110 - no generator: this runs for every request
+            if count(key) > 1:
+                return True
+        return False
 
     def _refuse_duplicates(self, body: bytes) -> None:
         try:

@@ -45,25 +45,39 @@ class Exchange:
         "_delivered",
         "_expected",
         "_head",
+        "_wake",
         "body",
         "connection",
         "disconnected",
+        "headers",
         "keep_alive",
-        "message_event",
+        "method",
         "more_body",
+        "path",
+        "query",
         "response_complete",
-        "scope",
         "waiting_for_100_continue",
     )
 
     def __init__(
-        self, scope: HTTPScope, connection: Connection, *, keep_alive: bool, expect_100_continue: bool
+        self,
+        connection: Connection,
+        method: str,
+        path: bytes,
+        query: bytes,
+        headers: list[tuple[bytes, bytes]],
+        *,
+        keep_alive: bool,
+        expect_100_continue: bool,
     ) -> None:
-        self.scope = scope
         self.connection = connection
+        self.method = method
+        self.path = path
+        self.query = query
+        self.headers = headers
         self.keep_alive = keep_alive
         self.waiting_for_100_continue = expect_100_continue
-        self.message_event = asyncio.Event()
+        self._wake: asyncio.Event | None = None
         self.body = bytearray()
         self.more_body = True
         self.disconnected = False
@@ -72,10 +86,21 @@ class Exchange:
         self._head: list[bytes] | None = None  # not sent yet; empty when it was sent
         self._expected: int | None = None  # bytes of the body that are still to come; None: sent in chunks
 
+    @property
+    def message_event(self) -> Exchange:
+        """What uvicorn wakes when the connection is lost: `receive`."""
+        return self
+
+    def set(self) -> None:
+        """Something has come for `receive`: body, or the end of the connection."""
+        if self._wake is not None:
+            self._wake.set()
+
     async def run(self, application: ASGI3Application) -> None:
         """Answer the request."""
+        scope = self.connection.make_scope(self.method, self.path, self.query, self.headers)
         try:
-            await application(self.scope, self.receive, self.send)
+            await application(scope, self.receive, self.send)
         except asyncio.CancelledError:
             if not self.disconnected:
                 raise
@@ -94,8 +119,8 @@ class Exchange:
             self._delivered or (self.more_body and not self.body)
         ):
             connection.flow.resume_reading()
-            self.message_event.clear()
-            await self.message_event.wait()
+            self._wake = asyncio.Event()
+            await self._wake.wait()
         if self.disconnected or self.response_complete:
             return {"type": "http.disconnect"}
         body, self.body = bytes(self.body), bytearray()
@@ -116,7 +141,7 @@ class Exchange:
             raise RuntimeError(f"Unexpected ASGI message '{message['type']}'")
         body, more_body = message.get("body", b""), message.get("more_body", False)
         parts, self._head = self._head, []
-        if self.scope["method"] != "HEAD":
+        if self.method != "HEAD":
             if self._expected is None:
                 parts += [b"%x\r\n" % len(body), body, b"\r\n"] if body else []
                 parts += [] if more_body else [b"0\r\n\r\n"]
@@ -128,13 +153,13 @@ class Exchange:
         connection.transport.write(b"".join(parts))
         if not more_body:
             self.response_complete = True
-            self.message_event.set()
+            self.set()
             connection.answered(self)
 
     def write(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
         """Send a whole answer, without waiting for a slow reader."""
         head = self._start(status, headers)
-        if self.scope["method"] != "HEAD":
+        if self.method != "HEAD":
             head.append(body)
         self._head = []
         self.response_complete = True
@@ -151,7 +176,7 @@ class Exchange:
                 self.keep_alive = False
                 continue
             head += [name, b": ", value, b"\r\n"]
-        if not has_length and self.scope["method"] != "HEAD" and status not in (204, 304):
+        if not has_length and self.method != "HEAD" and status not in (204, 304):
             head.append(b"transfer-encoding: chunked\r\n")
         elif not has_length:
             self._expected = 0
@@ -249,32 +274,40 @@ class Connection(HttpToolsProtocol):
         if not path.startswith(b"/"):
             path = self._path_of_other_target()
         version = self.parser.get_http_version()
-        self.scope = {
+        method = self.parser.get_method().decode("ascii")
+        if self.parser.should_upgrade() and self._should_upgrade():
+            self.scope = self.make_scope(method, path, query, self.headers)
+            return
+        if self._unstarted is not None:  # the request before came whole in the same piece
+            self._start_or_queue(self._unstarted)
+        self._unstarted = Exchange(
+            self,
+            method,
+            path,
+            query,
+            self.headers,
+            keep_alive=version != "1.0" and self.parser.should_keep_alive() and not self.all.draining,
+            expect_100_continue=self.expect_100_continue,
+        )
+
+    def make_scope(self, method: str, path: bytes, query: bytes, headers: list[tuple[bytes, bytes]]) -> HTTPScope:
+        """What ASGI applications get to know of a request."""
+        return {
             "type": "http",
             "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
-            "http_version": version,
+            "http_version": "1.1",
             "server": self.server,
             "client": self.client,
             "scheme": self.scheme or "http",
             "root_path": "",
-            "headers": self.headers,
-            "method": self.parser.get_method().decode("ascii"),
+            "headers": headers,
+            "method": method,
             "path": unquote(path.decode("latin-1")),
             "raw_path": path,
             "query_string": query,
             "state": {},
             "extensions": {},
         }
-        if self.parser.should_upgrade() and self._should_upgrade():
-            return
-        if self._unstarted is not None:  # the request before came whole in the same piece
-            self._start_or_queue(self._unstarted)
-        self._unstarted = Exchange(
-            self.scope,
-            self,
-            keep_alive=version != "1.0" and self.parser.should_keep_alive() and not self.all.draining,
-            expect_100_continue=self.expect_100_continue,
-        )
 
     def _path_of_other_target(self) -> bytes:
         """The path of a target in absolute form; of `*` and of an authority the target itself."""
@@ -292,14 +325,14 @@ class Connection(HttpToolsProtocol):
         exchange.body += body
         if len(exchange.body) > HIGH_WATER_LIMIT and exchange is not self._unstarted:
             self.flow.pause_reading()
-        exchange.message_event.set()
+        exchange.set()
 
     def on_message_complete(self) -> None:
         exchange = self._latest()
         if exchange is None or exchange.response_complete:
             return
         exchange.more_body = False
-        exchange.message_event.set()
+        exchange.set()
         if exchange is self._unstarted and not self.is_busy:
             self._answer_now(exchange)
 
@@ -318,7 +351,9 @@ class Connection(HttpToolsProtocol):
         application = self._application
         if application is None or self.flow.write_paused:
             return
-        answer = application.answer_now(exchange.scope, exchange.body)
+        answer = application.answer_now(
+            exchange.method, exchange.path, exchange.headers, self.client[0] if self.client else "", exchange.body
+        )
         if answer is None:
             return
         self._unstarted = None
