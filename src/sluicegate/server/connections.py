@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import select
 from collections.abc import Callable
 from email.utils import formatdate
 from typing import TYPE_CHECKING, NamedTuple
@@ -55,7 +57,8 @@ class Connections:
                 if now >= connection.lingers_until:
                     connection.transport.abort()
             elif connection.is_busy:
-                continue
+                if connection.flow.read_paused and _has_lost_its_peer(connection.transport):
+                    connection.transport.abort()
             elif connection.waits_for_head:
                 if head and now - connection.since >= head:
                     connection.transport.close()
@@ -67,3 +70,10 @@ class Connections:
         for connection in list(self.open):
             if not connection.is_busy and not connection.has_begun:
                 connection.transport.close()
+
+
+def _has_lost_its_peer(transport: asyncio.Transport) -> bool:
+    """Whether the other side is gone: while reading is paused, as it is in a queue, nothing else tells."""
+    poll = select.poll()
+    poll.register(transport.get_extra_info("socket").fileno(), select.POLLRDHUP | select.POLLHUP | select.POLLERR)
+    return bool(poll.poll(0))
