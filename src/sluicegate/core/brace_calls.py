@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from re import Match
 from typing import Final
 
+from sluicegate.core.block_fault import CutOff, Malformed, or_fault
 from sluicegate.core.blocks import BlockFormat, Session
 from sluicegate.core.call import CallBuilder
 from sluicegate.core.json_reader import DEPTH_LIMIT, Write, quote, quote_inside
 from sluicegate.core.patterns import SPACE, SPACE_CLASS, WHITE_SPACE, Markers, Pattern, Run, Steps, either
 from sluicegate.core.schema import PLAIN_RULES, SchemaNode, SchemaRules
-from sluicegate.core.tagged_value import CutOff, Malformed
 from sluicegate.core.tags import Opener
 from sluicegate.core.values import Conversion, Value
 
@@ -52,20 +52,9 @@ class BraceCalls(BlockFormat):
 
     def read_block(self, session: Session, opener: Opener, found: Match[str] | None) -> Steps:  # noqa: ARG002
         """Read one call."""
-        window = session.window
         call = session.call()
         session.take(len(opener.literal))
-        try:
-            yield from _BraceCall(self, session, call).read()
-        except CutOff:
-            window.pos = len(window.text)
-            call.fault("incomplete_call", "the text ends inside the call", incomplete=True)
-        except Malformed as problem:
-            if problem.ends:
-                window.rewind(problem.resume)
-                call.fault(problem.code, problem.message)
-            else:
-                yield from self.resynchronise(session, call, problem.resume, problem.code, problem.message)
+        yield from or_fault(self, session, call, _BraceCall(self, session, call).read())
 
 
 class _Frame:

@@ -15,6 +15,7 @@ from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
 
+from sluicegate.core.block_fault import CutOff, Malformed
 from sluicegate.core.blocks import Session
 from sluicegate.core.errors import InvalidDialect
 from sluicegate.core.patterns import SPACE_CLASS, WHITE_SPACE, Markers, Pattern
@@ -23,21 +24,6 @@ from sluicegate.core.tags import Tag, suffix_of
 _SPACE: Final = re.compile(f"[{SPACE_CLASS}]*").match
 
 SignKind: TypeAlias = Literal["closer", "call_closer", "early_closer", "item", "start", "section", "section_end"]
-
-
-class CutOff(Exception):
-    """The text ended inside the call."""
-
-
-class Malformed(Exception):
-    """The block is no call: why, and from which raw offset the end of the fault is searched (or where it ends)."""
-
-    def __init__(self, message: str, resume: int, code: str = "malformed_call", *, ends: bool = False) -> None:
-        super().__init__(message)
-        self.message = message
-        self.resume = resume
-        self.code = code
-        self.ends = ends
 
 
 class Sign(Struct, frozen=True):
