@@ -43,7 +43,7 @@ class Busy(ServiceError):
 class Tokens(Struct, frozen=True):
     """Token ids of one text, or of each text of a batch; counts in tokens and in code points."""
 
-    tokens: list[int] | list[list[int]]
+    tokens: list[int | list[int]]
     count: int | list[int]
     char_count: int | list[int]
     pieces: list[Any] | None = None
