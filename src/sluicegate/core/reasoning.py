@@ -101,6 +101,24 @@ def report_stray(context: Context, start: int, marker: str, *, dropped: bool) ->
     )
 
 
+def send_rest(context: Context, markers: Markers) -> Steps:
+    """Send everything as content and hold nothing; a marker that is left as text is only reported."""
+    window = context.window
+    carried = ""
+    while True:
+        text = carried + window.text[window.pos :]
+        offset = window.offset - len(carried)
+        send(context, len(window.text), "content")
+        marker, at = markers.find(text, 0, window.final)
+        while marker is not None:
+            report_stray(context, offset + at, marker, dropped=False)
+            marker, at = markers.find(text, at + len(marker), window.final)
+        carried = text[at:]
+        if window.final:
+            return
+        yield
+
+
 def open_block(prompt: str, start: str, end: str) -> str:
     """The start marker if the prompt's tail is inside a block, else nothing.
 
@@ -182,7 +200,7 @@ class PairFormat:
                 state = yield from self._read_content(context)
             else:
                 state = yield from self._read_behind(context)
-        yield from self.read_done(context)
+        yield from send_rest(context, self._pair)
 
     # The states
 
@@ -319,24 +337,6 @@ class PairFormat:
                 break
             yield
         return "done"
-
-    def read_done(self, context: Context) -> Steps:
-        """Answer: nothing is held; a marker that was left as text is only reported."""
-        window = context.window
-        find = self._pair.find
-        carried = ""
-        while True:
-            text = carried + window.text[window.pos :]
-            offset = window.offset - len(carried)
-            send(context, len(window.text), "content")
-            marker, at = find(text, 0, window.final)
-            while marker is not None:
-                report_stray(context, offset + at, marker, dropped=False)
-                marker, at = find(text, at + len(marker), window.final)
-            carried = text[at:]
-            if window.final:
-                return
-            yield
 
     # White space of the templates
 
