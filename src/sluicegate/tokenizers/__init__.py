@@ -3,6 +3,7 @@
 Importing this package is cheap; the libraries that read tokenizers are imported when the first one is loaded.
 """
 
+from sluicegate.tokenizers.cache import CachedTokenizer, CacheLimits, CacheObserver
 from sluicegate.tokenizers.chat_template import ChatTemplate
 from sluicegate.tokenizers.demo import demo_tokenizers
 from sluicegate.tokenizers.detokenizer import StreamingDetokenizer
@@ -29,6 +30,9 @@ from sluicegate.tokenizers.sources import is_hub_id, load_tokenizer, resolve_und
 from sluicegate.tokenizers.store import StoredTokenizer, TokenizerStore
 
 __all__ = [
+    "CacheLimits",
+    "CacheObserver",
+    "CachedTokenizer",
     "ChatTemplate",
     "ChatTemplateError",
     "DetokenizationFailed",

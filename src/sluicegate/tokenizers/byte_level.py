@@ -33,10 +33,14 @@ def unspell(token: str) -> bytes:
 
 
 class ByteTable:
-    """Bytes of every id, and the ids that `skip_special_tokens` drops."""
+    """Bytes of every id, and the ids that `skip_special_tokens` drops.
 
-    def __init__(self, bytes_of_id: dict[int, bytes], special: Iterable[int]) -> None:
+    Ids below `rows` that have no token stand for no bytes.
+    """
+
+    def __init__(self, bytes_of_id: dict[int, bytes], special: Iterable[int], rows: int = 0) -> None:
         self.bytes_of_id = bytes_of_id
+        self.rows = rows
         self.special = frozenset(special)
         self._visible = bytes_of_id | dict.fromkeys(self.special, b"")
 
@@ -46,5 +50,15 @@ class ByteTable:
         try:
             return b"".join([table[token_id] for token_id in ids])
         except KeyError:
-            position = next(place for place, token_id in enumerate(ids) if token_id not in table)
-            raise UnknownTokenId(ids[position], position) from None
+            return b"".join([self._bytes_of(token_id, place, table) for place, token_id in enumerate(ids)])
+
+    def bytes_of(self, token_id: int) -> bytes:
+        """Return the bytes of one id. Raises UnknownTokenId."""
+        return self._bytes_of(token_id, 0, self.bytes_of_id)
+
+    def _bytes_of(self, token_id: int, position: int, table: dict[int, bytes]) -> bytes:
+        if (found := table.get(token_id)) is not None:
+            return found
+        if 0 <= token_id < self.rows:
+            return b""
+        raise UnknownTokenId(token_id, position)

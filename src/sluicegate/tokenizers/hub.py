@@ -83,6 +83,7 @@ def fetch(repository: str, hub: Hub, cancelled: Callable[[], bool] = lambda: Fal
 
 def _library() -> Any:
     """The library, which is heavy to import and whose types are only partly known."""
+    import_module("huggingface_hub.constants")  # not among the attributes that the library loads when asked for
     return import_module("huggingface_hub")
 
 

@@ -18,7 +18,6 @@ from sluicegate.tokenizers.errors import (
     DetokenizationFailed,
     TokenizationFailed,
     TokenizerFileInvalid,
-    UnknownTokenId,
 )
 from sluicegate.tokenizers.failures import is_engine_failure, reason_of
 from sluicegate.tokenizers.fast_path import FastPath, admit, fast_path_of_json
@@ -132,12 +131,12 @@ class HuggingFaceTokenizer:
         vocabulary = self._reference.get_vocab(with_added_tokens=True)
         added = self._reference.get_added_tokens_decoder()
         special = [token_id for token_id, token in added.items() if token.special]
+        rows = _padded_rows(max(vocabulary.values(), default=-1) + 1)
         if self._outline.decodes_bytes():
-            return ByteTable({token_id: unspell(token) for token, token_id in vocabulary.items()}, special)
+            return ByteTable({token_id: unspell(token) for token, token_id in vocabulary.items()}, special, rows)
         wordpiece = self._outline.model.type == "WordPiece"
-        return ByteTable(
-            {token_id: _bytes_of_token(token, wordpiece) for token, token_id in vocabulary.items()}, special
-        )
+        table = {token_id: _bytes_of_token(token, wordpiece) for token, token_id in vocabulary.items()}
+        return ByteTable(table, special, rows)
 
     def _choose_engine(self, tokenizer_json: bytes) -> tuple[FastPath | None, Engine]:
         decode = "table" if self._outline.decodes_bytes() else "tokenizers"
@@ -224,10 +223,7 @@ class HuggingFaceTokenizer:
             raise DetokenizationFailed(reason_of(failure)) from None
 
     def token_bytes(self, token_id: int) -> bytes:
-        try:
-            return self._table.bytes_of_id[token_id]
-        except KeyError:
-            raise UnknownTokenId(token_id) from None
+        return self._table.bytes_of(token_id)
 
     def is_byte(self, token_id: int) -> bool:
         if self.decodes_by_bytes:
@@ -236,6 +232,15 @@ class HuggingFaceTokenizer:
 
     def is_special(self, token_id: int) -> bool:
         return token_id in self._table.special
+
+    @property
+    def cut_marks(self) -> frozenset[str]:
+        if self._fast is None or not self.decodes_by_bytes:
+            return frozenset()
+        # Tokens matched before normalization are looked for first, so of a mixture only they certainly match.
+        tokens = self._outline.added_tokens
+        first = [token for token in tokens if not token.normalized] or tokens
+        return frozenset(token.content for token in first)
 
     def pieces(self, text: str, *, add_special_tokens: bool = False, parse_special: bool = True) -> list[Piece]:
         if not parse_special:
@@ -311,6 +316,15 @@ def _without_surroundings(tokenizer_json: bytes) -> bytes:
     return msgspec.json.encode(
         {**parts, **dict.fromkeys(("post_processor", "padding", "truncation"), msgspec.Raw(b"null"))}
     )
+
+
+def _padded_rows(tokens: int) -> int:
+    """How many rows a checkpoint's embedding may have for so many tokens.
+
+    Embeddings are padded for the hardware, by up to 2.5 % in well-known checkpoints, and vocabularies have holes. A
+    model can put out the id of such a row; it stands for nothing, here as in the library. Ids beyond are unknown.
+    """
+    return tokens + tokens // 32
 
 
 def _bytes_of_token(token: str, wordpiece: bool) -> bytes:

@@ -99,6 +99,14 @@ class Tokenizer(Protocol):
         """Whether `decode` is exactly the joined `token_bytes` read as UTF-8 with U+FFFD for what is broken."""
         ...
 
+    @property
+    def cut_marks(self) -> frozenset[str]:
+        """Spellings of tokens behind which a text can be cut so that both parts, encoded alone, give the same ids.
+
+        Empty where that is not certain.
+        """
+        ...
+
     def pieces(self, text: str, *, add_special_tokens: bool = False, parse_special: bool = True) -> list[Piece]:
         """Return the tokens of `text` one by one, with their place in it. Raises TokenizationFailed."""
         ...

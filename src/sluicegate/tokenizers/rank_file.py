@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Sequence
-from itertools import chain
+from itertools import chain, pairwise
 
 import tiktoken
 
@@ -13,7 +13,7 @@ from sluicegate.tokenizers import kimi
 from sluicegate.tokenizers.byte_level import ByteTable
 from sluicegate.tokenizers.chat_template import ChatTemplate
 from sluicegate.tokenizers.checkpoint import CheckpointConfig
-from sluicegate.tokenizers.errors import TokenizationFailed, TokenizerFileInvalid, UnknownTokenId
+from sluicegate.tokenizers.errors import TokenizationFailed, TokenizerFileInvalid
 from sluicegate.tokenizers.failures import is_engine_failure, reason_of
 from sluicegate.tokenizers.fast_path import admit, fast_path_of_ranks
 from sluicegate.tokenizers.openai_encodings import CL100K_PATTERN, Encoding, ranks_of
@@ -75,6 +75,7 @@ class RankTokenizer:
         named = {token_id: token.encode() for token, token_id in special_tokens.items()}
         self._table = ByteTable(named | {rank: token for token, rank in ranks.items()}, skipped)
         self._cut = cut
+        self._special_tokens = special_tokens
         self._before = list(before)
         self._vocab_size = vocab_size or max(self._table.bytes_of_id) + 1
         self._chat_template = chat_template
@@ -171,16 +172,20 @@ class RankTokenizer:
         return self._table.join(ids, skip_special_tokens=skip_special_tokens).decode("utf-8", "replace")
 
     def token_bytes(self, token_id: int) -> bytes:
-        try:
-            return self._table.bytes_of_id[token_id]
-        except KeyError:
-            raise UnknownTokenId(token_id) from None
+        return self._table.bytes_of(token_id)
 
     def is_byte(self, token_id: int) -> bool:
         return len(self.token_bytes(token_id)) == 1
 
     def is_special(self, token_id: int) -> bool:
         return token_id in self._table.special
+
+    @property
+    def cut_marks(self) -> frozenset[str]:
+        # Kimi's pieces depend on what stands before; and of two tokens that begin alike the engine may take either.
+        ordered = sorted(self._special_tokens)
+        alike = any(longer.startswith(token) for token, longer in pairwise(ordered))
+        return frozenset() if self._cut is not None or alike else frozenset(ordered)
 
     def pieces(
         self,

@@ -114,6 +114,10 @@ class SentencePieceTokenizer:
     def is_special(self, token_id: int) -> bool:
         return token_id in self._special
 
+    @property
+    def cut_marks(self) -> frozenset[str]:
+        return frozenset()
+
     def pieces(self, text: str, *, add_special_tokens: bool = False, parse_special: bool = True) -> list[Piece]:
         ids = self.encode(text, add_special_tokens=add_special_tokens, parse_special=parse_special)
         tokens = [(token_id, self.token_bytes(token_id), self.is_special(token_id)) for token_id in ids]

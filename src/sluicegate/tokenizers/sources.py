@@ -74,7 +74,7 @@ def load_tokenizer(
     """
     template = Path(chat_template) if chat_template is not None else None
     try:
-        return _load(f"{source}", template, roots, hub, cancelled, use_fast_path)
+        return _load(f"{source}", template, roots, hub=hub, cancelled=cancelled, use_fast_path=use_fast_path)
     except ModuleNotFoundError as error:
         raise TokenizerEngineMissing(
             f"Loading a tokenizer needs package {error.name}: pip install 'sluicegate[tokenizers]'"
@@ -82,7 +82,7 @@ def load_tokenizer(
 
 
 def _load(
-    source: str, template: Path | None, roots: Iterable[str | Path] | None, hub: Hub | None,
+    source: str, template: Path | None, roots: Iterable[str | Path] | None, *, hub: Hub | None,
     cancelled: Callable[[], bool], use_fast_path: bool,
 ) -> Tokenizer:  # fmt: skip
     if not source:
