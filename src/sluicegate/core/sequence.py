@@ -116,7 +116,7 @@ class _Literal:
     def read(self, window: Window, suffix: str, _captures: Captures) -> Generator[None, None, Done]:
         literal = self.literal.replace(SUFFIX, suffix)
         while not window.text.startswith(literal, window.pos):
-            if not literal.startswith(window.text[window.pos :]):
+            if not literal.startswith(window.text[window.pos : window.pos + len(literal)]):
                 return False
             if window.final:
                 return CUT

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from re import Match
 from typing import Literal
 
+from sluicegate.core.block_fault import CutOff, Malformed
 from sluicegate.core.blocks import BlockFormat, Opener, Session
 from sluicegate.core.patterns import Steps
 from sluicegate.core.schema import PLAIN_RULES, SchemaRules
 from sluicegate.core.sequence import Sequence
 from sluicegate.core.tagged_call import Branches, CallReading, branch
-from sluicegate.core.tagged_value import CutOff, Malformed, ValueReader, ValueSyntax
+from sluicegate.core.tagged_value import ValueReader, ValueSyntax
 from sluicegate.core.tags import Tag, suffix_of
 from sluicegate.core.values import Conversion
 
