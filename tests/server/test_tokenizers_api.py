@@ -12,9 +12,9 @@ import pytest
 import stamina
 from route_client import FakeTokenizer, RouteClient
 
-from sluicegate.server.jobs import JobQueue, in_thread
+from sluicegate.server.jobs import JobQueue
 from sluicegate.server.routes.tokenizers import TokenizerRoutes
-from sluicegate.server.tokenizer_jobs import TokenizerJobs
+from sluicegate.server.tokenizer_jobs import TokenizerJobs, load_in_thread
 from sluicegate.tokenizers.errors import HubUnavailable, TokenizerFileInvalid
 from sluicegate.tokenizers.store import TokenizerStore
 
@@ -51,8 +51,9 @@ class Service:
         )
         self.call = RouteClient(TokenizerRoutes(self.jobs, self._load).routes())
 
-    def _load(self, source: str, chat_template: str | None) -> Any:
+    def _load(self, source: str, chat_template: str | None, cancelled: Callable[[], bool]) -> Any:
         self.asked.append((source, chat_template))
+        self.cancelled = cancelled
         return self.loads[source]()
 
     def _wait(self) -> Any:
@@ -170,6 +171,11 @@ async def test_four_simultaneous_adds_of_one_name() -> None:
     await service.close()
 
 
+def _becomes_true(condition: Callable[[], bool]) -> bool:
+    waiting = threading.Event()
+    return any(condition() or waiting.wait(0.005) for _ in range(2000))
+
+
 @pytest.mark.parametrize("key", ["id-1", "s"])
 async def test_removing_while_loading_cancels_for_good(key: str) -> None:
     service = Service()
@@ -180,6 +186,7 @@ async def test_removing_while_loading_cancels_for_good(key: str) -> None:
         200,
         {"success": True, "message": "Loading of tokenizer 's' cancelled"},
     )
+    assert await asyncio.to_thread(_becomes_true, service.cancelled)
     service.gate.set()  # the load comes to its end all the same, and nobody wants it any more
     cancelled = {"id": "id-1", "status": "failed", "message": "Loading was cancelled"}
     assert (await service.call("GET", "/v1/tokenizers/id-1/status")).json == cancelled
@@ -324,8 +331,8 @@ async def test_whoever_submits_a_load_is_told_how_it_ends() -> None:
     service, ends = Service(), []
     service.loads["broken"] = lambda: (_ for _ in ()).throw(TokenizerFileInvalid("no"))
     for source in ("tiny", "broken", "gate"):
-        load = functools.partial(service._load, source, None)
-        service.jobs.submit(source, source, functools.partial(in_thread, load, "test"), ends.append)
+        load = functools.partial(load_in_thread, functools.partial(service._load, source, None))
+        service.jobs.submit(source, source, load, ends.append)
     await service.until("id-1", "completed")
     await service.until("id-2", "failed")
     service.jobs.remove("gate")

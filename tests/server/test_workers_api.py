@@ -75,10 +75,10 @@ class Service:
             wall_clock=lambda: 1_700_000_000.0,
             new_id=new_identifier,
         )
-        tokenizers = TokenizerRoutes(self.jobs, lambda source, _template: self._load_source(source))
+        tokenizers = TokenizerRoutes(self.jobs, self._load_source)
         self.call = RouteClient([*WorkerRoutes(self.workers).routes(), *tokenizers.routes()])
 
-    def _load_source(self, source: str) -> Any:
+    def _load_source(self, source: str, _template: Any = None, _cancelled: Any = None) -> Any:
         self.asked.append(source)
         if source not in self.local:
             raise TokenizerNotFound(f"'{source}' does not exist")
@@ -462,14 +462,14 @@ async def test_workers_of_the_settings_are_registered_once(sglang: Worker) -> No
 
 
 def test_what_the_settings_say() -> None:
-    def load(source: str, template: str | None) -> Any:
+    def load(source: str, template: str | None, _cancelled: Callable[[], bool]) -> Any:
         return source, template
 
     found = worker_settings(
         Settings(model_path="m", worker_urls=("grpc://a:1",), worker_startup_timeout_secs=7.0), load, FakeTokenizer
     )
     assert (found.default_source, found.startup_seconds, found.autoload) == ("m", 7.0, True)
-    assert found.load_source("x") == ("x", None)
+    assert found.load_source is load
 
 
 def test_settings_that_stop_the_start(monkeypatch: pytest.MonkeyPatch) -> None:

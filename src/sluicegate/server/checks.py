@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import os
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -18,10 +19,12 @@ from sluicegate.tokenizers.store import TokenizerStore
 from .admission import ServiceAdmission, build_admission
 from .guard import AccessRules, read_access_rules
 from .identifiers import new_identifier
+from .jobs import JobQueue
 from .listeners import bind, tls_context
 from .metrics import Metrics
 from .startup import Startup, allowed_roots
 from .state import ServiceState
+from .tokenizer_jobs import TokenizerJobs
 
 Verdict = Literal["ok", "note", "warning", "error"]
 
@@ -167,8 +170,7 @@ def _ports(settings: Settings) -> Iterator[Finding]:
 
 def _tokenizers(settings: Settings) -> Iterator[Finding]:
     state = ServiceState(settings, TokenizerStore(new_identifier), Metrics())
-    startup = Startup(state)
-    asyncio.run(startup.load())
+    asyncio.run(_load_at_start(state))
     names = sorted(entry.name for entry in state.store.list())
     if state.startup == "failed":
         yield Finding("error", "tokenizers", state.startup_reason)
@@ -179,6 +181,14 @@ def _tokenizers(settings: Settings) -> Iterator[Finding]:
     for root in settings.tokenizer_roots:
         if not os.access(root, os.R_OK | os.X_OK):
             yield Finding("warning", "tokenizers", f"the root {root} cannot be read")
+
+
+async def _load_at_start(state: ServiceState) -> None:
+    queue = JobQueue(state.settings.job_queue_capacity, state.settings.job_queue_concurrency)
+    startup = Startup(state)
+    startup.start(TokenizerJobs(state.store, queue, clock=time.monotonic, new_id=new_identifier))
+    await startup.wait()
+    await queue.close()
 
 
 def _number(number: int, what: str) -> str:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from pathlib import Path
 
 from sluicegate.admission.observer import TenantLabels
-from sluicegate.core.errors import InvalidSetting
 from sluicegate.settings import Settings
 from sluicegate.tokenizers.store import TokenizerStore
-from sluicegate.tokenizers.worker.address import WorkerAddress
 
 from .admission import build_admission
 from .admission_metrics import AdmissionMetrics
@@ -33,7 +29,7 @@ from .routing import RouteTable
 from .startup import Startup
 from .state import ServiceState
 from .tokenizer_jobs import TokenizerJobs
-from .workers import Registration, WorkerRegistry, WorkerSettings
+from .workers import WorkerRegistry, worker_settings
 
 
 class Service:
@@ -45,11 +41,11 @@ class Service:
         self._startup = Startup(self.state)
         choose = ParserChoice(settings)
         self._queue = JobQueue(settings.job_queue_capacity, settings.job_queue_concurrency)
-        jobs = TokenizerJobs(self.state.store, self._queue, clock=time.monotonic, new_id=new_identifier)
+        self._jobs = TokenizerJobs(self.state.store, self._queue, clock=time.monotonic, new_id=new_identifier)
         self._workers = WorkerRegistry(
             self._queue,
-            jobs,
-            _worker_settings(settings, self._startup),
+            self._jobs,
+            worker_settings(settings, self._startup.load_source, self._startup.load_directory),
             check_parsers=check_parsers,
             wall_clock=time.time,
             new_id=new_identifier,
@@ -69,7 +65,7 @@ class Service:
             *parsing_routes(self.state),
             *UnifiedRoutes(self.state, choose).routes(),
             *TokenRoutes(self.state).routes(),
-            *TokenizerRoutes(jobs, self._startup.load_source).routes(),
+            *TokenizerRoutes(self._jobs, self._startup.load_source).routes(),
             *WorkerRoutes(self._workers).routes(),
         ]
         self.health_routes = RouteTable(tuple(health))
@@ -82,7 +78,6 @@ class Service:
             admission=admission,
             cross_origin=CrossOrigin(settings.cors_allowed_origins) if settings.cors_allowed_origins else None,
         )
-        self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
         """Begin what goes on in the background."""
@@ -90,48 +85,15 @@ class Service:
             get_logger().warning(warning)
         if self._guard is not None:
             self._guard.start()
-        for url in self.state.settings.worker_urls:
-            self._workers.add(Registration(url))
-        self._tasks.add(asyncio.create_task(self._startup.load()))
+        self._startup.start(self._jobs)
+        self._workers.add_at_start(self.state.settings.worker_urls)
 
     async def stop(self) -> None:
         """End what goes on in the background."""
         if self._guard is not None:
             await self._guard.stop()
         await self._queue.close()
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _parsers_of_workers(self, model: str) -> tuple[str | None, str | None]:
         found = self._workers.parsers_for(model)
         return (None, None) if found is None else (found.tool, found.reasoning)
-
-
-def _worker_settings(settings: Settings, startup: Startup) -> WorkerSettings:
-    for url in settings.worker_urls:
-        try:
-            WorkerAddress.parse(url)
-        except ValueError as error:
-            raise InvalidSetting("worker_urls", url, str(error)) from None
-    credentials = None
-    if settings.ca_cert_paths or settings.client_cert_path:
-        try:
-            from sluicegate.tokenizers.worker.client import WorkerCredentials  # noqa: PLC0415 - needs the extra `grpc`
-        except ModuleNotFoundError:
-            raise InvalidSetting(
-                "ca_cert_paths", list(settings.ca_cert_paths), "workers need the extra 'grpc': sluicegate[grpc]"
-            ) from None
-        certificate, key = (
-            Path(path) if path else None for path in (settings.client_cert_path, settings.client_key_path)
-        )
-        credentials = WorkerCredentials.from_files(map(Path, settings.ca_cert_paths), certificate, key)
-    return WorkerSettings(
-        load_source=startup.load_source,
-        load_directory=startup.load_directory,
-        default_source=settings.startup_tokenizer,
-        autoload=not settings.disable_tokenizer_autoload,
-        startup_seconds=settings.worker_startup_timeout_secs,
-        longest_pause_seconds=settings.worker_startup_check_interval,
-        credentials=credentials,
-    )

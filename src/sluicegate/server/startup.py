@@ -9,13 +9,11 @@ from pathlib import Path
 
 from sluicegate.core.errors import InvalidSetting
 from sluicegate.settings import Settings
-from sluicegate.tokenizers.errors import TokenizerExists, TokenizerLoadError
 from sluicegate.tokenizers.protocol import Tokenizer
 
-from .jobs import in_thread
-from .logs import get_logger
+from .jobs import JobQueueFull
 from .state import ServiceState
-from .tokenizer_jobs import with_attempts
+from .tokenizer_jobs import TokenizerJobs, load_in_thread, with_attempts
 
 
 class Startup:
@@ -24,7 +22,8 @@ class Startup:
     def __init__(self, state: ServiceState) -> None:
         settings = state.settings
         self._state = state
-        self._log = get_logger()
+        self._failures: list[str] = []
+        self._all_ended = asyncio.Event()
         self._template = Path(settings.chat_template) if settings.chat_template else None
         self._roots = allowed_roots(settings)
         self._wanted: dict[str, Callable[[], Tokenizer]] = {}
@@ -39,50 +38,54 @@ class Startup:
         if self._wanted:
             state.startup, state.startup_reason = "loading", f"loading {', '.join(self._wanted)}"
 
-    def load_source(self, source: str, chat_template: str | None = None) -> Tokenizer:
+    def load_source(self, source: str, chat_template: str | None, cancelled: Callable[[], bool]) -> Tokenizer:
         """Load a tokenizer that a request or a worker names: local ones under the allowed roots alone.
 
-        Blocks. Raises `TokenizerLoadError`.
+        Blocks, until `cancelled` says that nobody waits any more. Raises `TokenizerLoadError`.
         """
         from sluicegate.tokenizers.sources import load_tokenizer  # noqa: PLC0415 - heavy
 
         template = Path(chat_template) if chat_template is not None else None
-        return load_tokenizer(source, chat_template=template, roots=self._roots)
+        return load_tokenizer(source, chat_template=template, roots=self._roots, cancelled=cancelled)
 
     def load_directory(self, directory: Path) -> Tokenizer:
         """Load a tokenizer from a directory that the service itself has made. Blocks."""
-        from sluicegate.tokenizers.sources import load_tokenizer  # noqa: PLC0415 - heavy
+        from sluicegate.tokenizers.sources import load_path  # noqa: PLC0415 - heavy
 
-        return load_tokenizer(str(directory))
+        return load_path(directory, shown="the bundle")
 
     def _load_startup(self, source: str) -> Tokenizer:
         from sluicegate.tokenizers.sources import load_tokenizer  # noqa: PLC0415 - heavy
 
         return load_tokenizer(source, chat_template=self._template)
 
-    async def load(self) -> None:
-        """Load what the start asks for; the service is ready once all of it is there."""
-        failures = await asyncio.gather(*(self._load(name, load) for name, load in self._wanted.items()))
-        failed = [reason for reason in failures if reason]
-        if failed:
-            self._state.startup, self._state.startup_reason = "failed", "; ".join(failed)
-        else:
-            self._state.startup = "loaded"
+    def start(self, jobs: TokenizerJobs) -> None:
+        """Begin to load what the start asks for; the service is ready once all of it is there."""
+        for name, load in [*self._wanted.items()]:
+            try:
+                jobs.submit(name, name, partial(_attempts, load), partial(self._ended, name))
+            except JobQueueFull as error:
+                self._ended(name, str(error))
 
-    async def _load(self, name: str, load: Callable[[], Tokenizer]) -> str | None:
-        """Load one tokenizer; why it failed, if it did."""
-        try:
-            tokenizer = await with_attempts(lambda: in_thread(load, "tokenizer-load"))
-            self._state.store.add(name, tokenizer, name)
-        except (TokenizerLoadError, TokenizerExists) as error:
-            self._log.error("startup_tokenizer_failed", tokenizer=name, reason=str(error))
-            return f"start-up tokenizer '{name}' failed to load: {error}"
-        except Exception as error:
-            self._log.exception("startup_tokenizer_failed", tokenizer=name)
-            return f"start-up tokenizer '{name}' failed to load: {type(error).__name__}"
-        engine = tokenizer.engine
-        self._log.info("tokenizer_loaded", tokenizer=name, encode=engine.encode, decode=engine.decode)
-        return None
+    def _ended(self, name: str, reason: str | None) -> None:
+        del self._wanted[name]
+        if reason is not None:
+            self._failures.append(f"start-up tokenizer '{name}' failed to load: {reason}")
+        if self._failures:
+            self._state.startup, self._state.startup_reason = "failed", "; ".join(self._failures)
+        elif not self._wanted:
+            self._state.startup = "loaded"
+        if not self._wanted:
+            self._all_ended.set()
+
+    async def wait(self) -> None:
+        """Until every load that the start asks for has ended, well or not."""
+        if self._wanted:
+            await self._all_ended.wait()
+
+
+async def _attempts(load: Callable[[], Tokenizer]) -> Tokenizer:
+    return await with_attempts(lambda: load_in_thread(lambda _cancelled: load()))
 
 
 def allowed_roots(settings: Settings) -> tuple[Path, ...]:

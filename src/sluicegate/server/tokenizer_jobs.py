@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import unicodedata
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
@@ -12,7 +13,7 @@ import msgspec
 import stamina
 
 from sluicegate.core.errors import SluicegateError
-from sluicegate.server.jobs import Job, JobQueue
+from sluicegate.server.jobs import Job, JobQueue, in_thread
 from sluicegate.server.logs import get_logger
 from sluicegate.tokenizers.errors import TokenizerExists, TokenizerLoadError
 from sluicegate.tokenizers.protocol import Tokenizer
@@ -21,6 +22,9 @@ from sluicegate.tokenizers.store import FIRST, StoredTokenizer, TokenizerStore
 T = TypeVar("T")
 State: TypeAlias = Literal["pending", "processing", "completed", "failed"]
 Load: TypeAlias = Callable[[], Awaitable[Tokenizer]]
+LoadSource: TypeAlias = Callable[[str, str | None, Callable[[], bool]], Tokenizer]
+"""Loads a tokenizer from a source and an optional chat template file, and blocks; the third argument is asked now and
+then whether nobody wants the tokenizer any more. Raises `TokenizerLoadError`."""
 Ended: TypeAlias = Callable[[str | None], None]
 """Is told how a load ended: None when the tokenizer is there, else why it is not."""
 
@@ -92,6 +96,12 @@ def source_problem(source: str) -> str | None:
     if any(unicodedata.category(character) == "Cc" for character in source):
         return "field 'source' must not have control characters"
     return None
+
+
+async def load_in_thread(load: Callable[[Callable[[], bool]], Tokenizer]) -> Tokenizer:
+    """Run a blocking `load` in a thread; what it gets says, once it is so, that this call was cancelled."""
+    cancelled = threading.Event()
+    return await in_thread(lambda: load(cancelled.is_set), "tokenizer-load", stop=cancelled.set)
 
 
 async def with_attempts(call: Callable[[], Awaitable[T]]) -> T:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +16,14 @@ import stamina
 from sluicegate.core.errors import InvalidSetting, SluicegateError
 from sluicegate.server.jobs import Job, JobQueue, JobQueueFull, in_thread
 from sluicegate.server.logs import get_logger
-from sluicegate.server.tokenizer_jobs import TokenizerJobs, TokenizerLoading, name_problem, with_attempts
+from sluicegate.server.tokenizer_jobs import (
+    LoadSource,
+    TokenizerJobs,
+    TokenizerLoading,
+    load_in_thread,
+    name_problem,
+    with_attempts,
+)
 from sluicegate.tokenizers.errors import TokenizerExists, TokenizerLoadError
 from sluicegate.tokenizers.protocol import Tokenizer
 from sluicegate.tokenizers.worker.address import WorkerAddress
@@ -79,7 +87,7 @@ class WorkerSettings(msgspec.Struct, frozen=True, kw_only=True):
     `load_directory` reads a directory that needs no permission; both block and raise `TokenizerLoadError`.
     """
 
-    load_source: Callable[[str], Tokenizer]
+    load_source: LoadSource
     load_directory: Callable[[Path], Tokenizer]
     default_source: str | None = None
     autoload: bool = True
@@ -297,7 +305,7 @@ class WorkerRegistry:
         if source is not None:
             try:
                 async with asyncio.timeout(LOCAL_OR_HUB_SECONDS):
-                    return await in_thread(lambda: self._settings.load_source(source), "tokenizer-load")
+                    return await load_in_thread(partial(self._settings.load_source, source, None))
             except TokenizerLoadError as error:
                 local = str(error)
             except TimeoutError:
@@ -325,10 +333,10 @@ class WorkerRegistry:
 
 def worker_settings(
     settings: Settings,
-    load_source: Callable[[str, str | None], Tokenizer],
+    load_source: LoadSource,
     load_directory: Callable[[Path], Tokenizer],
 ) -> WorkerSettings:
-    """What the settings say about workers; `load_source` takes a source and a chat template file.
+    """What the settings say about workers.
 
     Raises `InvalidSetting` for worker URLs and certificates that can never be used.
     """
@@ -340,7 +348,7 @@ def worker_settings(
     if settings.worker_urls and not installed():
         raise InvalidSetting("worker_urls", " ".join(settings.worker_urls), str(WorkersUnavailable()))
     return WorkerSettings(
-        load_source=lambda source: load_source(source, None),
+        load_source=load_source,
         load_directory=load_directory,
         default_source=settings.tokenizer_path or settings.model_path,
         autoload=not settings.disable_tokenizer_autoload,

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import TypeAlias
 from urllib.parse import quote
 
 import msgspec
 
 from sluicegate.server.body import BodyReader
-from sluicegate.server.jobs import JobQueueFull, in_thread
+from sluicegate.server.jobs import JobQueueFull
 from sluicegate.server.request import Request
 from sluicegate.server.response import Response, json_response, plain_error
 from sluicegate.server.routing import Endpoint, Handler, Route
 from sluicegate.server.tokenizer_jobs import (
+    LoadSource,
     TokenizerJobs,
     TokenizerLoading,
+    load_in_thread,
     name_problem,
     source_problem,
     with_attempts,
 )
 from sluicegate.tokenizers.errors import TokenizerExists
-from sluicegate.tokenizers.protocol import Engine, Tokenizer
+from sluicegate.tokenizers.protocol import Engine
 from sluicegate.tokenizers.store import StoredTokenizer
-
-LoadSource: TypeAlias = Callable[[str, str | None], Tokenizer]
-"""Loads a tokenizer from a source and an optional chat template file; blocks. Raises `TokenizerLoadError`."""
 
 
 class AddTokenizer(msgspec.Struct):
@@ -62,7 +59,7 @@ class TokenizerRoutes:
         load = partial(self._load, wanted.source, wanted.chat_template_path)
         try:
             tokenizer_id = self._jobs.submit(
-                wanted.name, wanted.source, lambda: with_attempts(lambda: in_thread(load, "tokenizer-load"))
+                wanted.name, wanted.source, lambda: with_attempts(lambda: load_in_thread(load))
             )
         except TokenizerExists as error:
             return _outcome(409, error.id, "failed", str(error))
