@@ -1,5 +1,8 @@
 """The YAML files of admission."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from sluicegate.admission.files import read_scheduler_file, read_tenant_file
@@ -175,3 +178,12 @@ def test_refused_model_rules(tmp_path, rules):
     text = f"tenants: [{{tenant_key: 'auth:red', requests_per_minute: 1, model_rules: [{rules}]}}]"
     with pytest.raises(InvalidSetting):
         read_tenant_file(write(tmp_path, text), trust_tenant_header=True)
+
+
+def test_the_files_of_the_guide_can_be_read(tmp_path):
+    guide = Path(__file__).parents[2] / "docs" / "guide" / "admission.md"
+    scheduler, tenants = re.findall(r"^```yaml\n(.*?)^```", guide.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    plan = read_scheduler_file(write(tmp_path, scheduler))
+    assert plan.ceilings == {"auth:team-red": Priority.INTERACTIVE}
+    assert plan.rules[Priority.INTERACTIVE].reservation(100) == 25
+    assert "auth:team-red" in read_tenant_file(write(tmp_path, tenants), trust_tenant_header=False).tenants
