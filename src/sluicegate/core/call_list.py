@@ -20,7 +20,7 @@ from sluicegate.core.call_object import CallObject, ReadObject, read_call_object
 from sluicegate.core.events import CallFault
 from sluicegate.core.json_reader import JsonBroken, JsonCut, JsonReader
 from sluicegate.core.named_call import NamedCall
-from sluicegate.core.patterns import SPACE_CLASS, Pattern, Steps, either
+from sluicegate.core.patterns import CUT, SPACE_CLASS, Pattern, Steps, either
 
 _SPACE: Final = re.compile(f"[{SPACE_CLASS}]*")
 _NO_CALL: Final = "the element is no call object"
@@ -209,7 +209,7 @@ class CallList(BlockFormat):
         while True:
             following = yield from reader.space()
             lenient = between.certain and not strict
-            if not following or (lenient and (yield from self._at_list_end(session))):
+            if not following or (between.certain and (yield from self._at_list_end(session))):
                 if not between.certain:
                     return Read.BROKEN
                 if not strict:
@@ -223,10 +223,7 @@ class CallList(BlockFormat):
                 behind = ","
                 continue
             if (behind == "element" and not lenient) or following in ",]":
-                if not between.certain:
-                    return Read.BROKEN
-                yield from self._read_rest(session, between)
-                return Read.LAST
+                return Read.BLOCK if between.certain else Read.BROKEN
             element = window.offset
             read = yield from self._read_element(session, between, shape, certain=between.certain, listed=True)
             if read is Read.OTHER:
@@ -284,23 +281,17 @@ class CallList(BlockFormat):
         """Consume white space and the tail, or what may stand in its place."""
         window = session.window
         yield from session.consume(_SPACE)
+        start = between.start
         found = yield from tail_or_opener.expect(window)
         if found is None:
-            yield from self._read_rest(session, between)
-            return
-        if isinstance(found, Match):
-            if found[0] == self.tail:
-                session.take(len(self.tail))
-                return
+            call = session.call(window.offset)
+            call.settle = between.settle
+            message = f"something other than {self.tail!r} follows the JSON"
+            yield from self.resynchronise(session, call, window.offset, "malformed_call", message)
+            between.done()
+        elif isinstance(found, Match) and found[0] == self.tail:
+            session.take(len(self.tail))
         else:
-            window.pos = len(window.text)
-        start = between.start
-        session.context.report("unclosed_wrapper", "warning", start, start + 1, f"no {self.tail!r} follows")
-
-    def _read_rest(self, session: Session, between: Between) -> Steps:
-        """The rest of the block is a fault."""
-        call = session.call(session.window.offset)
-        call.settle = between.settle
-        message = f"something other than {self.tail!r} follows the JSON"
-        yield from self.resynchronise(session, call, session.window.offset, "malformed_call", message)
-        between.done()
+            if found is CUT:
+                window.pos = len(window.text)
+            session.context.report("unclosed_wrapper", "warning", start, start + 1, f"no {self.tail!r} follows")

@@ -24,6 +24,10 @@ from sluicegate.core.patterns import Steps
 DEPTH_LIMIT: Final = 127
 """Most containers open at once; the next one is a fault."""
 
+_FIRST_TRIAL: Final = 4096
+_LONGEST_TOKEN: Final = 12
+"""More than what the decoder may go back at the end of its text: an escape or a literal; in code points."""
+
 Write: TypeAlias = Callable[[str], object]
 
 _SPACE: Final = re.compile(r"[ \t\n\r]*").match
@@ -104,16 +108,32 @@ _decode: Final = json.JSONDecoder(
 ).scan_once
 
 
+def _cut_short(problem: Exception, size: int) -> bool:
+    """Whether the decoder may have failed only because its text of `size` code points ended."""
+    if isinstance(problem, json.JSONDecodeError):
+        return problem.pos > size - _LONGEST_TOKEN or problem.msg.startswith("Unterminated string")
+    return isinstance(problem, StopIteration) and problem.value > size - _LONGEST_TOKEN
+
+
 def complete_value(text: str, pos: int, depth: int) -> tuple[str, int] | None:
     """The container at `pos` as compact JSON text, and where it ends, if it is wholly there and plain; else None.
 
     `depth` containers are open around it.
     """
-    try:
-        _, end = _decode(text, pos)
-    except (ValueError, StopIteration, RecursionError, _Undecided):
-        return None
-    raw = text[pos:end]
+    size = _FIRST_TRIAL
+    while True:
+        # An error of the decoder costs a count of the lines before it: what it sees must not be much longer than
+        # what it reads.
+        piece = text[pos : pos + size]
+        try:
+            _, end = _decode(piece, 0)
+            break
+        except (ValueError, StopIteration, RecursionError, _Undecided) as problem:
+            if len(piece) < size or not _cut_short(problem, size):
+                return None
+        size *= 8
+    raw = piece[:end]
+    end += pos
     if "\\u" in raw or "\\/" in raw:
         return None
     if raw.count("{") + raw.count("[") > DEPTH_LIMIT - depth:
