@@ -15,6 +15,7 @@ from sluicegate.dialects.kimi_k3 import KIMI_K3
 from sluicegate.dialects.kimik2 import KIMIK2
 from sluicegate.dialects.llama import LLAMA
 from sluicegate.dialects.minimax_m2 import MINIMAX_M2
+from sluicegate.dialects.minimax_m3 import MINIMAX_M3
 from sluicegate.dialects.mistral import MISTRAL
 from sluicegate.dialects.passthrough import PASSTHROUGH
 from sluicegate.dialects.pythonic import PYTHONIC
@@ -35,6 +36,7 @@ TOOL_FORMATS: tuple[ToolFormat, ...] = (
     SARASHINA,
     KIMIK2,
     INKLING,
+    MINIMAX_M3,
     GEMMA4,
     COHERE,
     QWEN_XML,
