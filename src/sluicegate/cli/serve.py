@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from sluicegate.cli.process_title import hide_secrets
 from sluicegate.core.errors import InvalidSetting
 from sluicegate.settings import FIELDS, Field, Settings, resolve
 
@@ -93,6 +94,7 @@ def read_settings(arguments: Sequence[str]) -> tuple[Settings, tuple[str, ...]]:
 
 def main(arguments: Sequence[str]) -> int:
     """Serve until a signal; the exit status."""
+    hide_secrets(arguments)
     try:
         settings, ignored = read_settings(arguments)
         try:
