@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 import stamina
-from route_client import FakeTokenizer, RouteClient
 
 from sluicegate.server.jobs import JobQueue
 from sluicegate.server.routes.tokenizers import TokenizerRoutes
 from sluicegate.server.tokenizer_jobs import TokenizerJobs, load_in_thread
 from sluicegate.tokenizers.errors import HubUnavailable, TokenizerFileInvalid
 from sluicegate.tokenizers.store import TokenizerStore
+from tests.support.route_client import FakeTokenizer, RouteClient
 
 pytestmark = pytest.mark.anyio
 

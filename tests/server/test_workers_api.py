@@ -15,8 +15,6 @@ from typing import Any
 import grpc
 import pytest
 import stamina
-from grpc_worker import Worker, chunks, serving, zip_of
-from route_client import Answer, FakeTokenizer, RouteClient
 
 from sluicegate.core.errors import InvalidSetting, UnknownDialect
 from sluicegate.server import workers as workers_module
@@ -31,6 +29,8 @@ from sluicegate.tokenizers.errors import TokenizerFileInvalid, TokenizerNotFound
 from sluicegate.tokenizers.store import TokenizerStore
 from sluicegate.tokenizers.worker.bundle import BundleLimits
 from sluicegate.tokenizers.worker.runtimes import RUNTIMES
+from tests.support.grpc_worker import Worker, chunks, serving, zip_of
+from tests.support.route_client import Answer, FakeTokenizer, RouteClient
 
 pytestmark = pytest.mark.anyio
 

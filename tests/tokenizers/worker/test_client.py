@@ -17,7 +17,6 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from grpc_worker import Worker, chunks, serving, zip_of
 from smg_grpc_proto.generated import common_pb2
 
 from sluicegate.core.errors import InvalidSetting
@@ -27,6 +26,7 @@ from sluicegate.tokenizers.worker.client import WorkerClient
 from sluicegate.tokenizers.worker.credentials import WorkerCredentials
 from sluicegate.tokenizers.worker.errors import BundleError, WorkerError, WorkerRefused, WorkerUnreachable
 from sluicegate.tokenizers.worker.runtimes import RUNTIMES, ModelInfo, Runtime
+from tests.support.grpc_worker import Worker, chunks, serving, zip_of
 
 SGLANG = next(runtime for runtime in RUNTIMES if runtime.name == "sglang")
 ARCHIVE = zip_of({"tokenizer.json": b"{}" * 100_000, "config.json": bytes(range(256)) * 2000})
