@@ -18,7 +18,7 @@ from sluicegate.core.brackets import Brackets
 from sluicegate.core.call import report_fault
 from sluicegate.core.call_object import CallObject, ReadObject, read_call_object
 from sluicegate.core.events import CallFault
-from sluicegate.core.json_reader import JsonBroken, JsonCut, JsonReader
+from sluicegate.core.json_reader import JsonBroken, JsonCut, JsonReader, complete_value
 from sluicegate.core.named_call import NamedCall
 from sluicegate.core.patterns import CUT, SPACE_CLASS, Pattern, Steps, either
 
@@ -201,6 +201,12 @@ class CallList(BlockFormat):
     def _read_list(self, session: Session, between: Between, shape: CallObject) -> Generator[None, None, Read]:
         """Read the list whose `[` is next."""
         window = session.window
+        if not between.certain and not session.context.details:
+            # Most lists in a text are data.
+            complete = complete_value(window.text, window.pos, 0)
+            if complete is not None and not any(f'"{key}"' in complete[0] for key in shape.name_keys):
+                window.pos = complete[1]
+                return Read.OTHER
         strict = bool(self.tail)
         reader = JsonReader(session.context)
         start = window.offset
@@ -209,6 +215,9 @@ class CallList(BlockFormat):
         while True:
             following = yield from reader.space()
             lenient = between.certain and not strict
+            if lenient:
+                yield from session.consume(_SPACE)
+                following = window.text[window.pos : window.pos + 1]
             if not following or (between.certain and (yield from self._at_list_end(session))):
                 if not between.certain:
                     return Read.BROKEN
@@ -256,10 +265,12 @@ class CallList(BlockFormat):
             window.pos = len(window.text)
             if not (certain or found.begun or found.name_started):
                 return Read.BROKEN
+            call.name = shape.counting_name(found.names) if found.begun else call.name
             call.fault("incomplete_call", "the text ends inside the call", incomplete=True)
         except JsonBroken as problem:
             if not (certain or found.begun):
                 return Read.BROKEN
+            call.name = shape.counting_name(found.names) if found.begun else call.name
             if self.tail:
                 yield from self.resynchronise(session, call, problem.token, problem.code, problem.message)
                 between.done()

@@ -123,8 +123,7 @@ class Payload(BlockFormat):
             call.part("key", key_start, key_end)
             call.part("value", value_start, value_end)
         yield from self._read_tail(session, resume if self.resume_at == "opener" else window.offset - 1)
-        self._report_duplicates(session, call, reader)
-        call.end(name)
+        call.end(name, repeated=reader.duplicates)
 
     def _read_object(self, session: Session, call: CallBuilder, body: int) -> Steps:
         window, context = session.window, session.context
@@ -137,17 +136,14 @@ class Payload(BlockFormat):
             raise _Malformed("the call is no JSON object", resume)
         reader = JsonReader(context)
         found = ReadObject()
-        reading = read_call_object(context, reader, call, shape, found)
+        reading = read_call_object(context, reader, call, shape, found, markers=self._name_markers)
         yield from self._read_json(reader, reading, json_start, resume)
-        if found.name is not None and any(marker in found.name for marker in self._name_markers):
-            found.problem = "the name holds a marker of the format"
         if found.problem:
             raise _Malformed(found.problem, window.offset)
         if self.tail:
             yield from self._read_tail(session, window.offset)
-        self._report_duplicates(session, call, reader)
         assert found.name is not None
-        call.end(found.name, found.arguments)
+        call.end(found.name, found.arguments, repeated=reader.duplicates)
         if self.ends_behind_json:
             yield from self._read_end(session)
 
@@ -263,14 +259,3 @@ class Payload(BlockFormat):
             if window.final:
                 raise _Cut
             yield
-
-    def _report_duplicates(self, session: Session, call: CallBuilder, reader: JsonReader) -> None:
-        for key in reader.duplicates:
-            session.context.report(
-                "duplicate_key",
-                "warning",
-                call.start,
-                session.window.offset,
-                f"the key {key} is written twice; its last value counts",
-                call=call.index,
-            )
