@@ -18,6 +18,7 @@ from .identifiers import new_identifier
 from .jobs import JobQueue
 from .logs import get_logger
 from .metrics import Metrics
+from .openapi import openapi_route
 from .parser_choice import ParserChoice, check_parsers
 from .routes.health import health_routes
 from .routes.parsing import parsing_routes
@@ -70,7 +71,7 @@ class Service:
         ]
         self.health_routes = RouteTable(tuple(health))
         self.application = Application(
-            RouteTable(tuple(routes)),
+            RouteTable((*routes, openapi_route(tuple(routes)))),
             Limits(settings.max_payload_size, settings.request_timeout_secs, settings.stream_body_stall_timeout_secs),
             metrics=self.metrics,
             request_id_headers=settings.request_id_headers,

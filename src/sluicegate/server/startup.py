@@ -9,11 +9,15 @@ from pathlib import Path
 
 from sluicegate.core.errors import InvalidSetting
 from sluicegate.settings import Settings
+from sluicegate.tokenizers.cache import CachedTokenizer, CacheLimits
 from sluicegate.tokenizers.protocol import Tokenizer
 
+from .cache_metrics import CacheMetrics
 from .jobs import JobQueueFull
 from .state import ServiceState
 from .tokenizer_jobs import TokenizerJobs, load_in_thread, with_attempts
+
+TOKENIZER_FILES = ("tokenizer.json", "tiktoken.model", "*.tiktoken", "vocab.json", "tekken.json", "tokenizer.model")
 
 
 class Startup:
@@ -26,6 +30,9 @@ class Startup:
         self._all_ended = asyncio.Event()
         self._template = Path(settings.chat_template) if settings.chat_template else None
         self._roots = allowed_roots(settings)
+        self._caches, self._cache_metrics = cache_limits(settings), CacheMetrics()
+        if self._caches is not None:
+            state.metrics.registry.register(self._cache_metrics)
         self._wanted: dict[str, Callable[[], Tokenizer]] = {}
         if settings.demo and not settings.disable_tokenizer_autoload:
             from sluicegate.tokenizers.demo import demo_tokenizers  # noqa: PLC0415 - only where it is asked for
@@ -57,7 +64,8 @@ class Startup:
     def _load_startup(self, source: str) -> Tokenizer:
         from sluicegate.tokenizers.sources import load_tokenizer  # noqa: PLC0415 - heavy
 
-        return load_tokenizer(source, chat_template=self._template)
+        tokenizer = load_tokenizer(source, chat_template=self._template)
+        return tokenizer if self._caches is None else CachedTokenizer(tokenizer, self._caches, self._cache_metrics)
 
     def start(self, jobs: TokenizerJobs) -> None:
         """Begin to load what the start asks for; the service is ready once all of it is there."""
@@ -88,6 +96,19 @@ async def _attempts(load: Callable[[], Tokenizer]) -> Tokenizer:
     return await with_attempts(lambda: load_in_thread(lambda _cancelled: load()))
 
 
+def cache_limits(settings: Settings) -> CacheLimits | None:
+    """The caches of the start-up tokenizer, None where none is enabled."""
+    if not (settings.tokenizer_cache_enable_l0 or settings.tokenizer_cache_enable_l1):
+        return None
+    return CacheLimits(
+        l0_enabled=settings.tokenizer_cache_enable_l0,
+        l0_max_entries=settings.tokenizer_cache_l0_max_entries,
+        l0_max_memory=settings.tokenizer_cache_l0_max_memory,
+        l1_enabled=settings.tokenizer_cache_enable_l1,
+        l1_max_memory=settings.tokenizer_cache_l1_max_memory,
+    )
+
+
 def allowed_roots(settings: Settings) -> tuple[Path, ...]:
     """Where local sources may lie that requests and workers name."""
     if settings.tokenizer_roots:
@@ -97,9 +118,13 @@ def allowed_roots(settings: Settings) -> tuple[Path, ...]:
 
 
 def _check(settings: Settings, source: str) -> None:
-    field = "tokenizer_path" if settings.tokenizer_path else "model_path"
-    path = Path(source)
-    if (path.is_absolute() or source.startswith(".")) and not path.exists():
-        raise InvalidSetting(field, source, "there is no such file or directory")
+    """Refuse a source that no attempt to load it can ever succeed with."""
+    from sluicegate.tokenizers.sources import is_local  # noqa: PLC0415 - only where there is one
+
+    field, path = "tokenizer_path" if settings.tokenizer_path else "model_path", Path(source)
     if not source.strip():
         raise InvalidSetting(field, source, "must not be empty")
+    if is_local(source) and not path.exists():
+        raise InvalidSetting(field, source, "there is no such file or directory, and it can be no hub id")
+    if path.is_dir() and not any(any(path.glob(pattern)) for pattern in TOKENIZER_FILES):
+        raise InvalidSetting(field, source, f"the directory has none of {', '.join(TOKENIZER_FILES)}")

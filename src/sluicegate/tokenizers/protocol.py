@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
 if TYPE_CHECKING:
     from sluicegate.tokenizers.chat_template import ChatTemplate
+
+
+Bytes: TypeAlias = bytes  # the members of `Piece` hide the name
 
 
 class Engine(msgspec.Struct, frozen=True):
@@ -34,7 +37,7 @@ class Piece(msgspec.Struct, frozen=True):
 
     id: int
     text: str
-    bytes: bytes
+    bytes: Bytes
     start: int | None
     end: int | None
     special: bool

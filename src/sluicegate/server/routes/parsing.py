@@ -11,8 +11,9 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 import sluicegate
+from sluicegate.answers import CalledFunction
 from sluicegate.core.errors import ConflictingStart, TextLimitExceeded, UnknownDialect
-from sluicegate.core.events import Outcome
+from sluicegate.core.events import Diagnostic, Outcome, Span
 from sluicegate.dialects.detection import PASSTHROUGH
 from sluicegate.server.body import BodyReader, InvalidBody
 from sluicegate.server.request import Request
@@ -63,13 +64,6 @@ class ReasoningBody(msgspec.Struct, gc=False):
     explain: bool = False
 
 
-class CalledFunction(msgspec.Struct, frozen=True, gc=False):
-    """Name and arguments of a call; `arguments` is JSON text."""
-
-    name: str
-    arguments: str
-
-
 class FoundCall(msgspec.Struct, frozen=True, gc=False):
     """A call of `POST /parse/function_call`."""
 
@@ -82,8 +76,8 @@ class FunctionCallAnswer(msgspec.Struct, frozen=True, gc=False, omit_defaults=Tr
     remaining_text: str
     tool_calls: list[FoundCall]
     success: bool
-    spans: Any = UNSET
-    diagnostics: Any = UNSET
+    spans: tuple[Span, ...] | UnsetType = UNSET
+    diagnostics: tuple[Diagnostic, ...] | UnsetType = UNSET
 
 
 class ReasoningAnswer(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -92,8 +86,8 @@ class ReasoningAnswer(msgspec.Struct, frozen=True, gc=False, omit_defaults=True)
     normal_text: str
     reasoning_text: str
     success: bool
-    spans: Any = UNSET
-    diagnostics: Any = UNSET
+    spans: tuple[Span, ...] | UnsetType = UNSET
+    diagnostics: tuple[Diagnostic, ...] | UnsetType = UNSET
 
 
 _FUNCTION_CALL = BodyReader(FunctionCallBody, {"tools": TOOL_MEMBERS})

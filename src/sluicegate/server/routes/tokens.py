@@ -24,6 +24,7 @@ from sluicegate.tokenizers.errors import (
     UnknownTokenId,
 )
 from sluicegate.tokenizers.pieces import ends_inside_character, pieces_of_ids
+from sluicegate.tokenizers.protocol import Piece
 from sluicegate.tokenizers.store import StoredTokenizer
 
 TokenId = Annotated[int, Meta(ge=0, le=4294967295)]
@@ -59,6 +60,41 @@ class DetokenizeBatchBody(msgspec.Struct, gc=False):
     tokens: list[list[TokenId]]
     skip_special_tokens: bool = True
     pieces: bool = False
+
+
+class TokenizeAnswer(msgspec.Struct, gc=False, omit_defaults=True):
+    """Answer to one prompt. `pieces` come where they are asked for, `prompt` is what the messages were made into."""
+
+    tokens: list[int]
+    count: int
+    char_count: int
+    pieces: list[Piece] | UnsetType = UNSET
+    prompt: str | UnsetType = UNSET
+
+
+class TokenizeBatchAnswer(msgspec.Struct, gc=False, omit_defaults=True):
+    """Answer to several prompts."""
+
+    tokens: list[list[int]]
+    count: list[int]
+    char_count: list[int]
+    pieces: list[list[Piece]] | UnsetType = UNSET
+
+
+class DetokenizeAnswer(msgspec.Struct, gc=False, omit_defaults=True):
+    """Answer to one sequence. With `pieces`, `incomplete` says whether the ids end inside a character."""
+
+    text: str
+    pieces: list[Piece] | UnsetType = UNSET
+    incomplete: bool | UnsetType = UNSET
+
+
+class DetokenizeBatchAnswer(msgspec.Struct, gc=False, omit_defaults=True):
+    """Answer to several sequences."""
+
+    text: list[str]
+    pieces: list[list[Piece]] | UnsetType = UNSET
+    incomplete: list[bool] | UnsetType = UNSET
 
 
 _TOKENIZE = BodyReader(TokenizeBody)
@@ -173,36 +209,41 @@ class TokenRoutes:
 def _tokenize(
     stored: StoredTokenizer, wanted: TokenizeBody, prompt: str | list[str], *, rendered: bool = False
 ) -> Response:
-    tokenizer = stored.tokenizer
     flags = {"add_special_tokens": wanted.add_special_tokens, "parse_special": wanted.parse_special}
-    answer: dict[str, Any]
     try:
-        if wanted.pieces:
-            pieces: Any
-            if isinstance(prompt, str):
-                pieces = tokenizer.pieces(prompt, **flags)
-                tokens: Any = [piece.id for piece in pieces]
-            else:
-                pieces = [tokenizer.pieces(text, **flags) for text in prompt]
-                tokens = [[piece.id for piece in group] for group in pieces]
-        else:
-            pieces = None
-            tokens = (
-                tokenizer.encode(prompt, **flags)
-                if isinstance(prompt, str)
-                else tokenizer.encode_batch(prompt, **flags)
-            )
+        if isinstance(prompt, str):
+            answer = _tokens_of(stored, prompt, wanted.pieces, flags)
+            if rendered:
+                answer.prompt = prompt
+            return Response(encode_json(answer))
+        return Response(encode_json(_tokens_of_all(stored, prompt, wanted.pieces, flags)))
     except TokenizationFailed as error:
         return plain_error(500, "tokenization_error", f"Tokenization failed: {error}")
-    if isinstance(prompt, str):
-        answer = {"tokens": tokens, "count": len(tokens), "char_count": len(prompt)}
-    else:
-        answer = {"tokens": tokens, "count": [*map(len, tokens)], "char_count": [*map(len, prompt)]}
-    if pieces is not None:
-        answer["pieces"] = pieces
-    if rendered:
-        answer["prompt"] = prompt
-    return Response(encode_json(answer))
+
+
+def _tokens_of(stored: StoredTokenizer, prompt: str, with_pieces: bool, flags: dict[str, bool]) -> TokenizeAnswer:
+    if not with_pieces:
+        tokens = stored.tokenizer.encode(prompt, **flags)
+        return TokenizeAnswer(tokens, len(tokens), len(prompt))
+    pieces = stored.tokenizer.pieces(prompt, **flags)
+    return TokenizeAnswer([piece.id for piece in pieces], len(pieces), len(prompt), pieces)
+
+
+def _tokens_of_all(
+    stored: StoredTokenizer, prompts: list[str], with_pieces: bool, flags: dict[str, bool]
+) -> TokenizeBatchAnswer:
+    lengths = [*map(len, prompts)]
+    if not with_pieces:
+        tokens = stored.tokenizer.encode_batch(prompts, **flags)
+        return TokenizeBatchAnswer(tokens, [*map(len, tokens)], lengths)
+    pieces: list[list[Piece]] = []
+    for index, prompt in enumerate(prompts):
+        try:
+            pieces.append(stored.tokenizer.pieces(prompt, **flags))
+        except TokenizationFailed as error:
+            raise TokenizationFailed(error.reason, index) from None
+    tokens = [[piece.id for piece in group] for group in pieces]
+    return TokenizeBatchAnswer(tokens, [*map(len, tokens)], lengths, pieces)
 
 
 def _render(stored: StoredTokenizer, wanted: TokenizeBody, messages: list[dict[str, Any]]) -> str:
@@ -222,28 +263,26 @@ def _detokenize(stored: StoredTokenizer, wanted: DetokenizeBody | DetokenizeBatc
     batch = isinstance(wanted, DetokenizeBatchBody)
     sequences: list[list[int]] = wanted.tokens if isinstance(wanted, DetokenizeBatchBody) else [wanted.tokens]
     texts: list[str] = []
-    details: list[dict[str, Any]] = []
-    index = 0
+    pieces: list[list[Piece]] = []
     try:
-        for index, ids in enumerate(sequences):  # noqa: B007 - the errors below name it
+        for ids in sequences:
             texts.append(stored.tokenizer.decode(ids, skip_special_tokens=wanted.skip_special_tokens))
             if wanted.pieces:
-                pieces = pieces_of_ids(stored.tokenizer, ids)
-                details.append({"pieces": pieces, "incomplete": ends_inside_character(pieces)})
+                pieces.append(pieces_of_ids(stored.tokenizer, ids))
     except UnknownTokenId as error:
-        place = f"tokens[{index}][{error.position}]" if batch else f"tokens[{error.position}]"
+        place = f"tokens[{len(texts)}][{error.position}]" if batch else f"tokens[{error.position}]"
         message = f"{place}: id {error.token_id} is not in the vocabulary of '{stored.name}'"
         return error_response("api", 400, "unknown_token_id", message, param="tokens")
     except DetokenizationFailed as error:
-        place = f"tokens[{index}]: " if batch else ""
+        place = f"tokens[{len(texts)}]: " if batch else ""
         return plain_error(500, "detokenization_error", f"Detokenization failed: {place}{error}")
-    answer: dict[str, Any] = {"text": texts if batch else texts[0]}
-    if wanted.pieces:
-        for name in ("pieces", "incomplete"):
-            answer[name] = [detail[name] for detail in details] if batch else details[0][name]
+    answer: DetokenizeAnswer | DetokenizeBatchAnswer
+    if batch:
+        answer = DetokenizeBatchAnswer(texts)
+        if wanted.pieces:
+            answer.pieces, answer.incomplete = pieces, [*map(ends_inside_character, pieces)]
+    else:
+        answer = DetokenizeAnswer(texts[0])
+        if wanted.pieces:
+            answer.pieces, answer.incomplete = pieces[0], ends_inside_character(pieces[0])
     return Response(encode_json(answer))
-
-
-def token_routes(state: ServiceState) -> list[Route]:
-    """The routes of this module."""
-    return TokenRoutes(state).routes()

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 import sluicegate
-from sluicegate.answers import parse_answer
+from sluicegate.answers import Parsers, parse_answer
 from sluicegate.core.errors import ConflictingStart, TextLimitExceeded, UnknownDialect
 from sluicegate.core.events import Diagnostic, Outcome
 from sluicegate.dialects.detection import PASSTHROUGH, Choice, match_model
@@ -28,7 +28,7 @@ from sluicegate.tokenizers.pieces import pieces_of_ids
 from sluicegate.tokenizers.protocol import Piece
 from sluicegate.tokenizers.store import StoredTokenizer
 
-from .catalogue import list_formats
+from .catalogue import FormatEntry, list_formats
 from .parsing import TOOL_MEMBERS, Tool, failure, tool_definitions
 from .tokens import TokenId
 
@@ -53,6 +53,21 @@ class DetectBody(msgspec.Struct, gc=False):
 
     model: str | UnsetType = UNSET
     text: str | UnsetType = UNSET
+
+
+class DetectAnswer(msgspec.Struct, omit_defaults=True):
+    """What fits: by the model's name the parsers, what decided and the pattern of the table; by the text candidates."""
+
+    tool_call_parser: str | UnsetType = UNSET
+    reasoning_parser: str | UnsetType = UNSET
+    pattern: str | UnsetType | None = UNSET
+    parsers: Parsers | UnsetType = UNSET
+
+
+class ParserList(msgspec.Struct):
+    """Answer of `GET /parse/parsers`."""
+
+    parsers: list[FormatEntry]
 
 
 _PARSE = BodyReader(ParseBody, {"tools": TOOL_MEMBERS})
@@ -156,20 +171,17 @@ class UnifiedRoutes:
         wanted = _DETECT.read(body)
         if wanted.model is UNSET and wanted.text is UNSET:
             raise InvalidBody("one of 'model' and 'text' is required", "model")
-        answer: dict[str, Any] = {}
+        answer = DetectAnswer()
         if isinstance(wanted.model, str):
             choice, match = self._choose(wanted.model), match_model(wanted.model)
-            answer = {
-                "tool_call_parser": choice.tool_call_parser,
-                "reasoning_parser": choice.reasoning_parser,
-                "pattern": match.pattern if match else None,
-                "parsers": {"tool_call_parser": choice.tools, "reasoning_parser": choice.reasoning},
-            }
+            answer.tool_call_parser, answer.reasoning_parser = choice.tool_call_parser, choice.reasoning_parser
+            answer.pattern = match.pattern if match else None
+            answer.parsers = Parsers(choice.tools, choice.reasoning)
         return Response(encode_json(answer))
 
     def list_parsers(self, _request: Request, _body: bytes) -> Response:
         """Every format."""
-        return Response(encode_json({"parsers": list_formats()}))
+        return Response(encode_json(ParserList(list_formats())))
 
 
 def _given(value: Any) -> Any:
