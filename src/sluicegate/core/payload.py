@@ -115,7 +115,7 @@ class Payload(BlockFormat):
             call.write('{"' + self.value_member + '":')
         reader = JsonReader(context, around=int(wrapped))
         reader.open = int(wrapped)
-        yield from self._read_json(reader, reader.value(call.write), json_start, resume)
+        yield from self._read_json(reader.value(call.write), resume)
         if wrapped:
             call.write("}")
         call.part("arguments", json_start, window.offset)
@@ -137,7 +137,7 @@ class Payload(BlockFormat):
         reader = JsonReader(context)
         found = ReadObject()
         reading = read_call_object(context, reader, call, shape, found, markers=self._name_markers)
-        yield from self._read_json(reader, reading, json_start, resume)
+        yield from self._read_json(reading, resume)
         if found.problem:
             raise _Malformed(found.problem, window.offset)
         if self.tail:
@@ -180,7 +180,7 @@ class Payload(BlockFormat):
         call.part("name", start, start + len(found["name"]))
         return name
 
-    def _read_json(self, reader: JsonReader, reading: Steps, json_start: int, resume: int) -> Steps:
+    def _read_json(self, reading: Steps, resume: int) -> Steps:
         try:
             yield from reading
         except JsonCut as problem:
