@@ -13,7 +13,7 @@ from typing import Final
 
 from sluicegate.core.context import Context
 from sluicegate.core.json_reader import DEPTH_LIMIT, Write, quote
-from sluicegate.core.patterns import Steps
+from sluicegate.core.patterns import WHITE_SPACE, Steps
 from sluicegate.core.python_strings import PREFIXES, StringReader
 from sluicegate.core.words import WORD_START
 
@@ -36,6 +36,10 @@ _FLOAT: Final = re.compile(
 ).fullmatch
 _NUMBER_RUN: Final = re.compile(r"(?:[eE][-+]|[0-9A-Za-z_.])++").match
 _WORD_START: Final = re.compile(WORD_START).match
+_MAYBE_SPACE: Final = WHITE_SPACE + "#\\"
+_PLAIN_SCALAR: Final = re.compile(
+    r"""(?:-?(?:0|[1-9][0-9]{0,300}+)(?:\.[0-9]{1,300}+)?|'[^'"\\\x00-\x1f]*+'|"[^"\\\x00-\x1f]*+")(?=[,:\]})])"""
+).match
 
 
 def number_to_json(number: str) -> str | None:
@@ -102,7 +106,9 @@ class PythonReader(StringReader):
         key = (0, 0)
         start = window.offset
         while True:
-            following = yield from self.space()
+            following = window.text[window.pos : window.pos + 1]
+            if following in _MAYBE_SPACE:
+                following = yield from self.space()
             self.depth = len(frames)
             if not following:
                 raise self.cut()
@@ -127,7 +133,12 @@ class PythonReader(StringReader):
             elif expected in {_COLON, _COMMA_OR_END}:
                 raise self.broken(f"{following!r} where a separator or an end must come")
             elif expected == _KEY_OR_END:
-                key = yield from self._key(frames[-1])
+                key_start = window.offset
+                pieces: list[str] = []
+                if not self._plain_scalar(pieces.append):
+                    yield from self.scalar(pieces.append)
+                self._key(frames[-1], "".join(pieces))
+                key = key_start, self.end
                 write = frames[-1].write
                 expected = _COLON
                 continue
@@ -148,7 +159,8 @@ class PythonReader(StringReader):
                     write = frames[-1].write
                     expected = _KEY_OR_END if following == "{" else _VALUE_OR_END
                     continue
-                yield from self.scalar(write)
+                if not self._plain_scalar(write):
+                    yield from self.scalar(write)
             if not frames:
                 self.depth = 0
                 return
@@ -156,6 +168,19 @@ class PythonReader(StringReader):
             expected = _COMMA_OR_END
             if len(frames) == 1 and frames[0].is_dict and self._context.details:
                 self.members.append((key[0], key[1], start, self.end))
+
+    def _plain_scalar(self, write: Write) -> bool:
+        """Read at once what stands for itself, and whole, in the window; the same as `scalar`, or nothing."""
+        window = self._window
+        found = _PLAIN_SCALAR(window.text, window.pos)
+        if found is None:
+            return False
+        self.token = window.offset
+        text = found[0]
+        write(f'"{text[1:-1]}"' if text[0] == "'" else text)
+        window.pos = found.end()
+        self.end = window.offset
+        return True
 
     def scalar(self, write: Write) -> Steps:
         """Read a string, a number or a word and write it as JSON."""
@@ -211,12 +236,8 @@ class PythonReader(StringReader):
         else:
             frame.outer("".join(frame.held) if frame.items else "[]")
 
-    def _key(self, frame: _Frame) -> Generator[None, None, tuple[int, int]]:
-        """Read a key and write it as a string; returns where it stands."""
-        start = self._window.offset
-        pieces: list[str] = []
-        yield from self.scalar(pieces.append)
-        key = "".join(pieces)
+    def _key(self, frame: _Frame, key: str) -> None:
+        """Write a key as a string."""
         if not key.startswith('"'):
             key = f'"{key}"'
         self._separate(frame)
@@ -224,7 +245,6 @@ class PythonReader(StringReader):
             self.duplicates.append(key)
         frame.keys.add(key)
         frame.write(key)
-        return start, self.end
 
     def _signed(self, write: Write) -> Steps:
         window = self._window
