@@ -45,6 +45,11 @@ class ReasoningFormat(Protocol):
         """The literals that open a block, for detection and diagnostics."""
         ...
 
+    @property
+    def begins_in_reasoning(self) -> bool:
+        """Whether an output begins inside a block if the caller does not know the prompt."""
+        ...
+
     def read(self, context: Context, in_reasoning: bool | None = None, opened_by: str = "") -> Steps:
         """Read one output; `in_reasoning` says what the prompt left open, None is the format's own default.
 
