@@ -256,14 +256,29 @@ async def test_a_worker_that_cannot_say_what_it_serves(sglang: Worker) -> None:
     await service.tokenizer(shown["tokenizer_job"], "completed")
 
 
-async def test_a_worker_that_never_comes_up_fails() -> None:
-    service = Service(startup_seconds=0.2)
+@pytest.mark.parametrize("seconds", [0.0, 0.2])
+async def test_a_worker_that_never_comes_up_fails(seconds: float) -> None:
+    service = Service(startup_seconds=seconds)
     with serving(Worker(BY_NAME["mlx"])) as worker:
         url = worker.url
     accepted = await service.add(url)
     failed = await service.until(accepted.json["worker_id"], "failed")
     assert "UNAVAILABLE" in failed["message"]
     assert "job_status" not in failed
+
+
+async def test_a_pending_worker_says_what_went_wrong_last() -> None:
+    service = Service()
+    with serving(Worker(BY_NAME["mlx"])) as worker:
+        url = worker.url
+    with stamina.set_testing(False):
+        worker_id = (await service.add(url)).json["worker_id"]
+        async with asyncio.timeout(20):
+            while not (shown := (await service.call("GET", f"/workers/{worker_id}")).json)["job_status"]["message"]:
+                await asyncio.sleep(0.005)
+        assert (shown["status"], shown["job_status"]["worker_url"]) == ("pending", url)
+        assert "UNAVAILABLE" in shown["job_status"]["message"]
+        await service.queue.close()
 
 
 async def test_a_worker_that_dies_midway_is_asked_three_times(sglang: Worker, place: Path) -> None:

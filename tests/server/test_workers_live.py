@@ -11,9 +11,10 @@ from typing import Any
 
 import httpx
 import pytest
+from smg_grpc_servicer.tokenizer_bundle import build_tokenizer_zip
 
 from sluicegate.tokenizers.worker.runtimes import RUNTIMES
-from tests.support.grpc_worker import Worker, chunks, serving, zip_of
+from tests.support.grpc_worker import Worker, chunks, serving
 from tests.support.service import Service, running
 
 VLLM = next(runtime for runtime in RUNTIMES if runtime.name == "vllm")
@@ -23,7 +24,7 @@ INFO = {"served_model_name": "tiny", "model_path": "/nowhere/tiny"}
 
 @pytest.fixture
 def worker() -> Iterator[Worker]:
-    bundle = zip_of({"tokenizer.json": (TINY / "tokenizer.json").read_bytes()})
+    bundle = build_tokenizer_zip(TINY).getvalue()  # what the real workers send
     with serving(Worker(VLLM, INFO, chunks(bundle))) as running_worker:
         yield running_worker
 

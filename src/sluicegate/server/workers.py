@@ -260,15 +260,20 @@ class WorkerRegistry:
 
     async def _reach(self, worker: Worker) -> tuple[Runtime, ModelInfo]:
         """Ask the worker who it is, again and again with growing pauses for as long as workers may take to start."""
+        named = bool(worker.registration.models)
         async for attempt in stamina.retry_context(
             on=lambda error: isinstance(error, WorkerError) and error.retryable,
             attempts=None,
-            timeout=self._settings.startup_seconds,
+            timeout=max(self._settings.startup_seconds, 0.001),  # 0 would mean no bound
             wait_initial=1.0,
             wait_max=self._settings.longest_pause_seconds,
         ):
             with attempt:
-                return await self._ask(worker, lambda client: _identify(client, named=bool(worker.registration.models)))
+                try:
+                    return await self._ask(worker, lambda client: _identify(client, named=named))
+                except WorkerError as error:
+                    worker.message = str(error)
+                    raise
         raise AssertionError("unreachable: the last attempt raises")
 
     async def _ask(self, worker: Worker, question: Callable[[WorkerClient], T]) -> T:
