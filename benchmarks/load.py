@@ -1,0 +1,302 @@
+"""Load above capacity: do admitted requests keep their latency, and does every other one get its documented refusal?
+
+    python -m benchmarks.load [--seconds 10] [limiter] [scheduler] [drain]
+
+Three scenarios, each against a service of its own:
+
+- `limiter`: requests arrive at twice the rate that the service can work off. Admitted ones must keep a p99 below
+  twice the unloaded p99, all others must be refused with `admission_queue_full`.
+- `scheduler`: requests of class `bulk` flood the service, those of `interactive` come in at an
+  eighth of its capacity and must keep their p99 as above.
+- `drain`: SIGTERM under load. Every request that was sent must be answered, and the exit status must be 0.
+
+In all of them no request may be lost, and none answered twice: each answer carries the id of its request, and the
+service must have counted as many answers as there were requests. Exit status 1 if a promise is not kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import collections
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+MODEL = "qwen3"
+WORDS = "The sluice lets through what the river carries, and holds back what the mill cannot take. "
+REFUSALS = {
+    "admission_queue_full",
+    "admission_queue_timeout",
+    "scheduler_queue_full",
+    "scheduler_queue_timeout",
+    "scheduler_preempted",
+}
+RULES = {"queue_timeout_secs": 5, "starvation_threshold_secs": 60, "can_preempt": False}
+CLASSES = {
+    "system": {"reserved_floor": 0, "queue_size": 8, **RULES},
+    "interactive": {"reserved_floor": 3, "queue_size": 64, **RULES, "can_preempt": True},
+    "default": {"reserved_floor": 0, "queue_size": 8, **RULES},
+    "bulk": {"reserved_floor": 0, "queue_size": 4, **RULES, "queue_timeout_secs": 1},
+}
+
+
+@dataclass
+class Tally:
+    """What became of the requests of one kind. Times are milliseconds."""
+
+    sent: int = 0
+    accepted: list[float] = field(default_factory=list)
+    refused: collections.Counter[str] = field(default_factory=collections.Counter)
+    wrong: list[str] = field(default_factory=list)
+
+    @property
+    def answered(self) -> int:
+        return len(self.accepted) + self.refused.total()
+
+    def percentile(self, share: float) -> float:
+        ordered = sorted(self.accepted)
+        return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else float("nan")
+
+    def line(self, name: str) -> str:
+        refused = ", ".join(f"{number} {code}" for code, number in sorted(self.refused.items())) or "none"
+        return (
+            f"{name:22} {self.sent:6} sent  {len(self.accepted):6} accepted  p50 {self.percentile(0.5):7.1f} ms  "
+            f"p99 {self.percentile(0.99):7.1f} ms  refused: {refused}"
+        )
+
+
+@dataclass
+class Target:
+    """A running service."""
+
+    port: int
+    metrics_port: int
+    process: subprocess.Popen[bytes]
+
+    def counted_answers(self, path: str) -> int:
+        """Answers that the service says it has given on a path."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}/metrics", timeout=10) as answer:
+            lines = answer.read().decode().splitlines()
+        wanted = [line for line in lines if line.startswith("smg_http_responses_total{") and f'path="{path}"' in line]
+        return round(sum(float(line.rsplit(" ", 1)[1]) for line in wanted))
+
+
+def free_port() -> int:
+    """A loopback port that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextlib.contextmanager
+def serving(*flags: str) -> Iterator[Target]:
+    """Start a service and wait until it is ready; end it afterwards."""
+    port, metrics_port = free_port(), free_port()
+    command = [sys.executable, "-m", "sluicegate", "serve", "--host", "127.0.0.1", "--port", str(port)]
+    command += ["--prometheus-port", str(metrics_port), "--demo", "--log-level", "error", *flags]
+    process = subprocess.Popen(command)
+    target = Target(port, metrics_port, process)
+    try:
+        end = time.monotonic() + 120
+        while True:
+            with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/readiness", timeout=5):
+                break
+            if process.poll() is not None or time.monotonic() > end:
+                raise SystemExit("the service does not become ready")
+            time.sleep(0.05)
+        yield target
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+            process.wait(60)
+
+
+class Client:
+    """Sends requests, each on a connection of its own, and keeps the tally."""
+
+    def __init__(self, target: Target, path: str, body: bytes, **headers: str) -> None:
+        self.tally = Tally()
+        self._target = target
+        lines = [f"POST {path} HTTP/1.1", "Host: 127.0.0.1", "Content-Type: application/json", "Connection: close"]
+        lines += [f"Content-Length: {len(body)}", *(f"{name}: {value}" for name, value in headers.items())]
+        self._head = "\r\n".join(lines)
+        self._body = body
+
+    async def ask(self) -> None:
+        """Send one request and read everything that comes back until the service closes the connection."""
+        tally = self.tally
+        tally.sent += 1
+        identity = f"load-{id(tally):x}-{tally.sent}"
+        began = time.perf_counter()
+        try:
+            reader, writer = await asyncio.open_connection("127.0.0.1", self._target.port)
+            writer.write(f"{self._head}\r\nX-Request-Id: {identity}\r\n\r\n".encode() + self._body)
+            answer = await reader.read(-1)
+            writer.close()
+        except OSError as error:
+            tally.wrong.append(f"lost: {type(error).__name__}")
+            return
+        self._judge(answer, identity, (time.perf_counter() - began) * 1000)
+
+    def _judge(self, answer: bytes, identity: str, milliseconds: float) -> None:
+        head, _, body = answer.partition(b"\r\n\r\n")
+        lines = head.decode("latin-1").split("\r\n")
+        headers = dict(line.lower().split(": ", 1) for line in lines[1:])
+        if headers.get("x-request-id") != identity or len(body) != int(headers.get("content-length", "-1")):
+            self.tally.wrong.append(f"not one whole answer to its request: {answer[:80]!r}")
+        elif lines[0].split()[1] == "200":
+            self.tally.accepted.append(milliseconds)
+        else:
+            code = headers.get("x-smg-error-code", "none")
+            documented = code in REFUSALS and headers.get("retry-after", "").isdigit()
+            if documented:
+                self.tally.refused[code] += 1
+            else:
+                self.tally.wrong.append(f"undocumented refusal: {lines[0]} {code}")
+
+    async def one_by_one(self, number: int) -> None:
+        """Send requests, each when the one before has been answered."""
+        for _ in range(number):
+            await self.ask()
+
+    async def steadily(self, per_second: float, seconds: float) -> None:
+        """Send requests at a fixed rate, whatever becomes of them, and wait for all the answers."""
+        began = time.perf_counter()
+        async with asyncio.TaskGroup() as group:
+            for number in range(int(per_second * seconds)):
+                await asyncio.sleep(max(0.0, began + number / per_second - time.perf_counter()))
+                group.create_task(self.ask())
+
+
+def tokenize_body(characters: int) -> bytes:
+    text = WORDS * (characters // len(WORDS) + 1)
+    return json.dumps({"model": MODEL, "prompt": text[:characters]}).encode()
+
+
+def judge(target: Target, path: str, clients: dict[str, Client], unloaded: Tally, kept: str) -> list[str]:
+    """What was promised and not kept."""
+    problems: list[str] = []
+    for name, client in clients.items():
+        print("  " + client.tally.line(name))
+        problems += [f"{name}: {wrong}" for wrong in client.tally.wrong[:5]]
+        if client.tally.answered + len(client.tally.wrong) != client.tally.sent:
+            problems.append(f"{name}: {client.tally.sent} sent, {client.tally.answered} answered")
+    sent = sum(client.tally.sent for client in clients.values()) + unloaded.sent
+    counted = target.counted_answers(path)
+    if counted != sent:
+        problems.append(f"{sent} requests were sent, the service counts {counted} answers")
+    ratio = clients[kept].tally.percentile(0.99) / unloaded.percentile(0.99)
+    print(f"  p99 of the accepted {kept} requests: {ratio:.2f} times the unloaded p99")
+    if not ratio < 2:
+        problems.append(f"{kept}: p99 is {ratio:.2f} times the unloaded p99, promised is less than 2")
+    return problems
+
+
+async def limiter(seconds: float, characters: int) -> list[str]:
+    """Twice the capacity at the plain limiter."""
+    path, body = "/v1/tokenize", tokenize_body(characters)
+    with serving("--max-concurrent-requests", "1", "--queue-size", "0") as target:
+        unloaded = await measure_unloaded(target, path, body)
+        capacity = 1000 / statistics.fmean(unloaded.accepted)
+        client = Client(target, path, body)
+        await client.steadily(2 * capacity, seconds)
+        problems = judge(target, path, {"twice the capacity": client}, unloaded, "twice the capacity")
+        if not client.tally.refused:
+            problems.append("nothing was refused: the load was not above the capacity")
+        return problems
+
+
+async def scheduler(seconds: float, characters: int) -> list[str]:
+    """A flood of bulk beside interactive requests."""
+    path, body = "/v1/tokenize", tokenize_body(characters)
+    with tempfile.TemporaryDirectory() as directory:
+        classes = pathlib.Path(directory) / "classes.yaml"
+        classes.write_text(json.dumps({"classes": CLASSES}))  # JSON is YAML
+        flags = ["--priority-scheduler-enabled", "--priority-scheduler-config", str(classes)]
+        flags += ["--priority-scheduler-default-max-class", "interactive", "--max-concurrent-requests", "4"]
+        with serving(*flags) as target:
+            unloaded = await measure_unloaded(target, path, body, **{"X-SMG-Priority": "interactive"})
+            capacity = 1000 / statistics.fmean(unloaded.accepted)
+            interactive = Client(target, path, body, **{"X-SMG-Priority": "interactive"})
+            bulk = Client(target, path, body, **{"X-SMG-Priority": "bulk"})
+            async with asyncio.TaskGroup() as group:
+                group.create_task(interactive.steadily(capacity / 8, seconds))
+                group.create_task(bulk.steadily(2 * capacity, seconds))
+            problems = judge(target, path, {"interactive": interactive, "bulk": bulk}, unloaded, "interactive")
+            if interactive.tally.refused:
+                problems.append("an interactive request was refused although places are reserved")
+            return problems
+
+
+async def measure_unloaded(target: Target, path: str, body: bytes, **headers: str) -> Tally:
+    """Latencies of requests one after the other."""
+    warm, cold = Client(target, path, body, **headers), Client(target, path, body, **headers)
+    await cold.one_by_one(20)
+    await warm.one_by_one(200)
+    print("  " + warm.tally.line("unloaded"))
+    if len(warm.tally.accepted) != warm.tally.sent:
+        raise SystemExit(f"the unloaded service does not answer: {warm.tally.wrong[:1] or dict(warm.tally.refused)}")
+    warm.tally.sent += cold.tally.sent
+    return warm.tally
+
+
+async def drain(seconds: float, characters: int) -> list[str]:
+    """SIGTERM under load."""
+    del characters
+    path = "/parse/reasoning"
+    body = json.dumps({"text": "<think>" + WORDS * 20 + "</think>" + WORDS, "reasoning_parser": "qwen3"}).encode()
+    with serving() as target:
+        client = Client(target, path, body)
+        stopped = asyncio.Event()
+
+        async def go_on() -> None:
+            while not stopped.is_set():
+                await client.ask()
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(32):
+                group.create_task(go_on())
+            await asyncio.sleep(seconds / 4)
+            target.process.send_signal(signal.SIGTERM)
+            stopped.set()
+        print("  " + client.tally.line("until SIGTERM"))
+        problems = [f"drain: {wrong}" for wrong in client.tally.wrong[:5]]
+        status = await asyncio.to_thread(target.process.wait, 60)
+        print(f"  exit status {status}")
+        return problems + ([f"exit status {status}, promised is 0"] if status else [])
+
+
+SCENARIOS = {"limiter": limiter, "scheduler": scheduler, "drain": drain}
+
+
+def main() -> int:
+    """Run the scenarios; the exit status."""
+    parser = argparse.ArgumentParser(description="Load above capacity: are the promises of admission kept?")
+    parser.add_argument("scenarios", nargs="*", choices=[*SCENARIOS, []], help="default: all")
+    parser.add_argument("--seconds", type=float, default=10.0, help="length of each load (default: %(default)s)")
+    parser.add_argument("--characters", type=int, default=400_000, help="size of a prompt (default: %(default)s)")
+    arguments = parser.parse_args()
+    problems: list[str] = []
+    print(f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}")
+    for name in arguments.scenarios or SCENARIOS:
+        print(name)
+        problems += asyncio.run(SCENARIOS[name](arguments.seconds, arguments.characters))
+    for problem in problems:
+        print(f"NOT KEPT  {problem}")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
