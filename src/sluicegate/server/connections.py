@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from .protocol import Connection
 
 
+SETTLED_SECONDS = 0.5
+
+
 class Timeouts(NamedTuple):
     """Seconds: for the head of a request, and for a connection without a request. 0: no bound."""
 
@@ -40,10 +43,19 @@ class Connections:
             self.open.remove(connection)
             self._changed(-1)
 
-    @property
-    def in_progress(self) -> int:
-        """Number of connections whose answer has not gone out, or whose request has begun to arrive."""
-        return sum(connection.is_busy or connection.has_begun for connection in self.open)
+    def in_progress(self, now: float) -> int:
+        """Number of connections that still have something to do: a request or an answer is on its way, or may be.
+
+        A connection that has just been made, or has just answered, may bring a request that was sent already.
+        """
+        return sum(
+            connection.is_busy
+            or connection.has_begun
+            or connection.lingers_until > 0
+            or connection.transport.get_write_buffer_size() > 0
+            or now - connection.since < SETTLED_SECONDS
+            for connection in self.open
+        )
 
     def sweep(self, now: float, wall_clock: float) -> None:
         """Close the connections that have outlived a limit.
@@ -65,10 +77,10 @@ class Connections:
             elif idle and now - connection.since >= idle:
                 connection.transport.close()
 
-    def close_idle(self) -> None:
-        """Close the connections that have no request in progress."""
+    def close_idle(self, now: float) -> None:
+        """Close the connections that have had no request for a moment."""
         for connection in list(self.open):
-            if not connection.is_busy and not connection.has_begun:
+            if not connection.is_busy and not connection.has_begun and now - connection.since >= SETTLED_SECONDS:
                 connection.transport.close()
 
 

@@ -103,8 +103,9 @@ async def _drain(connections: Connections, grace: float, stop: asyncio.Queue[sig
     deadline = time.monotonic() + grace
     quiet = 0
     while quiet < QUIET_TICKS and time.monotonic() < deadline:
-        connections.close_idle()
-        quiet = 0 if connections.in_progress else quiet + 1
+        now = time.monotonic()
+        connections.close_idle(now)
+        quiet = 0 if connections.in_progress(now) else quiet + 1
         try:
             async with asyncio.timeout(0.05):
                 if await stop.get() == signal.SIGINT:
