@@ -16,14 +16,15 @@ from .logs import get_logger
 from .metrics import OTHER, Metrics
 from .planes import Admission, Guard
 from .request import Request
-from .response import Refused, Response, error_response
-from .routing import SMALL_BODY, RouteTable
+from .response import Refused, Response, StreamedResponse, error_response
+from .routing import SMALL_BODY, Route, RouteTable
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 Head: TypeAlias = list[tuple[bytes, bytes]]
+SESSION_ROUTE = Route("/parse/session", "control", "parse", {})
 Mounted: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
@@ -31,7 +32,7 @@ class Application:
     """ASGI application. `guard` and `admission` are None where nothing is guarded or limited.
 
     `mounted` answers the paths under its prefixes with ASGI applications of their own, such as that of the
-    playground; they are public.
+    playground; they are public. `sessions` are WebSockets by path, guarded as the control plane is.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class Application:
         admission: Admission | None = None,
         cross_origin: CrossOrigin | None = None,
         mounted: dict[str, Mounted] | None = None,
+        sessions: dict[str, Mounted] | None = None,
     ) -> None:
         self.routes = routes
         self.limits = limits
@@ -53,6 +55,7 @@ class Application:
         self.admission = admission
         self.cross_origin = cross_origin
         self.mounted = mounted or {}
+        self.sessions = sessions or {}
         self._request_id_headers = [name.lower().encode() for name in request_id_headers]
         # Ids must differ, not be secret: a generator that was seeded by the system, without a call to it each time.
         self._bits = random.Random(random.SystemRandom().getrandbits(256)).getrandbits  # noqa: S311
@@ -73,7 +76,7 @@ class Application:
         try:
             response = await self._respond(request, receive)
             await self._send(request, response, send)
-        except Disconnected:
+        except (Disconnected, TimeoutError):
             pass
         finally:
             if request.permit is not None:
@@ -134,6 +137,11 @@ class Application:
     async def _send(self, request: Request, response: Response, send: Send) -> None:
         self.count(request, response)
         await send({"type": "http.response.start", "status": response.status, "headers": self.head(request, response)})
+        if isinstance(response, StreamedResponse):
+            async for piece in response.pieces:
+                # Who does not read for as long as an upload may stall is gone.
+                async with asyncio.timeout(self.limits.stall or None):
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
         await send({"type": "http.response.body", "body": response.body})
 
     def _mounted_at(self, path: str) -> Mounted | None:
@@ -143,12 +151,34 @@ class Application:
         return None
 
     async def _answer_other(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """What is no HTTP request: WebSockets of a mounted application; all others are refused."""
-        mounted = self._mounted_at(scope["path"]) if scope["type"] == "websocket" else None
-        if mounted is not None:
-            await mounted(scope, receive, send)
-        elif scope["type"] == "websocket":
+        """What is no HTTP request: the WebSockets of the service; all others are refused."""
+        if scope["type"] != "websocket":
+            return
+        session = self.sessions.get(scope["path"])
+        if session is None:
             await send({"type": "websocket.close", "code": 1000})
+            return
+        headers = dict(reversed(scope["headers"]))
+        request = self.new_request("POST", scope["path"], headers, scope["client"][0] if scope["client"] else "")
+        request.route = SESSION_ROUTE
+        refusal: Response | None = None
+        if self.guard is not None:
+            decision = self.guard(request)
+            refusal = await decision if isawaitable(decision) else decision
+            self.guard.answered(request, refusal or Response(b"", 101))
+        if refusal is None:
+            await session(scope, receive, send)
+        else:
+            await self._refuse_session(request, refusal, scope, send)
+
+    async def _refuse_session(self, request: Request, refusal: Response, scope: Scope, send: Send) -> None:
+        """Answer the handshake of a WebSocket with a refusal as to any request."""
+        if "websocket.http.response" not in scope.get("extensions", {}):
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        headers = self.head(request, refusal)
+        await send({"type": "websocket.http.response.start", "status": refusal.status, "headers": headers})
+        await send({"type": "websocket.http.response.body", "body": refusal.body})
 
     # ------------------------------------------------------------ the checks
 
@@ -249,11 +279,9 @@ class Application:
 
     def head(self, request: Request, response: Response) -> Head:
         """All headers of an answer but `date` and `connection`."""
-        headers = [
-            (b"content-length", b"%d" % len(response.body)),
-            (b"x-request-id", request.request_id),
-            *response.headers,
-        ]
+        headers = [(b"x-request-id", request.request_id), *response.headers]
+        if not isinstance(response, StreamedResponse):
+            headers.insert(0, (b"content-length", b"%d" % len(response.body)))
         if response.content_type:
             headers.insert(0, (b"content-type", response.content_type))
         if self.cross_origin is not None:

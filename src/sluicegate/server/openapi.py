@@ -17,6 +17,7 @@ from sluicegate.answers import ParseAnswer
 
 from .response import ErrorShape, Response, encode_json
 from .routes.parsing import FunctionCallAnswer, FunctionCallBody, ReasoningAnswer, ReasoningBody
+from .routes.streaming import CheckAnswer, CheckBody, StreamBody
 from .routes.tokenizers import AddTokenizer
 from .routes.tokens import (
     DetokenizeAnswer,
@@ -37,6 +38,7 @@ Shape: TypeAlias = type | tuple[type, ...] | str | Schema
 """Structs, of which one fits; the name of a schema below; or a schema."""
 
 _TEXT: Schema = {"type": "string"}
+_EVENTS: Schema = {"type": "string", "description": "Server-Sent Events, each with one JSON object as its data"}
 
 
 def _object(**members: Schema) -> Schema:
@@ -152,6 +154,18 @@ OPERATIONS: dict[str, Operation] = {
         DetectBody,
         example={"model": "deepseek-ai/DeepSeek-V3.1"},
     ),
+    "POST /parse/stream": Operation(
+        "Events of an output that comes in chunks, and its outcome at the end",
+        {200: _EVENTS},
+        StreamBody,
+        example={"chunks": ["<think>So.</th", "ink>Yes."], "model": "Qwen/Qwen3-8B"},
+    ),
+    "POST /parse/check": Operation(
+        "Whether every cutting of an output gives one outcome",
+        {200: CheckAnswer},
+        CheckBody,
+        example={"text": f"<think>So.</think>{_CALL}", "model": "Qwen/Qwen3-8B"},
+    ),
     "GET /parse/parsers": Operation("Every format", {200: ParserList}),
     "GET /v1/tokenizers": Operation("Loaded tokenizers", {200: "TokenizerList"}),
     "POST /v1/tokenizers": Operation(
@@ -248,7 +262,7 @@ def _refusals_of(route: Route, method: str) -> dict[int, Shape | None]:
 
 def _answer(status: int, shape: Shape) -> dict[str, Any]:
     schema = _schema(shape)
-    media = "text/plain" if schema is _TEXT else "application/json"
+    media = "text/plain" if schema is _TEXT else "text/event-stream" if schema is _EVENTS else "application/json"
     return {"description": HTTPStatus(status).phrase, "content": {media: {"schema": schema}}}
 
 

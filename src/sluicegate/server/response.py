@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any, Literal, TypeAlias
 
 import msgspec
@@ -40,6 +41,16 @@ class Response:
         self.headers = headers
         self.code = code
         self.close = close
+
+
+class StreamedResponse(Response):
+    """An answer that comes in pieces, of a length that is not known before its end."""
+
+    __slots__ = ("pieces",)
+
+    def __init__(self, pieces: AsyncIterator[bytes], *, content_type: bytes, headers: Headers = ()) -> None:
+        super().__init__(b"", content_type=content_type, headers=headers)
+        self.pieces = pieces
 
 
 class Refused(Exception):

@@ -22,6 +22,7 @@ from .openapi import openapi_route
 from .parser_choice import ParserChoice, check_parsers
 from .routes.health import health_routes
 from .routes.parsing import parsing_routes
+from .routes.streaming import SESSION_PATH, StreamingRoutes
 from .routes.tokenizers import TokenizerRoutes
 from .routes.tokens import TokenRoutes
 from .routes.unified import UnifiedRoutes
@@ -61,10 +62,13 @@ class Service:
             self.metrics.registry.register(self._guard)
         self._warnings = (*guard_warnings, *admission_warnings)
         health = health_routes(self.state)
+        unified = UnifiedRoutes(self.state, choose)
+        streaming = StreamingRoutes(self.state, unified)
         routes = [
             *health,
             *parsing_routes(self.state),
-            *UnifiedRoutes(self.state, choose).routes(),
+            *unified.routes(),
+            *streaming.routes(),
             *TokenRoutes(self.state).routes(),
             *TokenizerRoutes(self._jobs, self._startup.load_source).routes(),
             *WorkerRoutes(self._workers).routes(),
@@ -78,6 +82,7 @@ class Service:
             guard=self._guard,
             admission=admission,
             cross_origin=CrossOrigin(settings.cors_allowed_origins) if settings.cors_allowed_origins else None,
+            sessions={SESSION_PATH: streaming.session},
         )
 
     async def start(self) -> None:

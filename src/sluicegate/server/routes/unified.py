@@ -13,10 +13,11 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 import sluicegate
-from sluicegate.answers import Parsers, parse_answer
+from sluicegate.answers import ParseAnswer, Parsers, parse_answer
 from sluicegate.core.errors import ConflictingStart, TextLimitExceeded, UnknownDialect
 from sluicegate.core.events import Diagnostic, Outcome
 from sluicegate.dialects.detection import PASSTHROUGH, Choice, match_model
+from sluicegate.parsing import Machine
 from sluicegate.server.body import BodyReader, InvalidBody
 from sluicegate.server.parser_choice import ParserChoice
 from sluicegate.server.request import Request
@@ -33,11 +34,9 @@ from .parsing import TOOL_MEMBERS, Tool, failure, tool_definitions
 from .tokens import TokenId
 
 
-class ParseBody(msgspec.Struct, gc=False):
-    """Body of `POST /parse`: a text, or token ids with the model whose tokenizer reads them."""
+class Parsing(msgspec.Struct, gc=False, kw_only=True):
+    """How an output is to be read: the members that `POST /parse` and the streaming routes share."""
 
-    text: str | UnsetType = UNSET
-    token_ids: list[TokenId] | UnsetType = UNSET
     model: str | UnsetType = UNSET
     tool_call_parser: str | UnsetType = UNSET
     reasoning_parser: str | UnsetType = UNSET
@@ -46,6 +45,13 @@ class ParseBody(msgspec.Struct, gc=False):
     prompt: str | UnsetType = UNSET
     keep_frame: bool = False
     explain: bool = False
+
+
+class ParseBody(Parsing, gc=False, kw_only=True):
+    """Body of `POST /parse`: a text, or token ids with the model whose tokenizer reads them."""
+
+    text: str | UnsetType = UNSET
+    token_ids: list[TokenId] | UnsetType = UNSET
 
 
 class DetectBody(msgspec.Struct, gc=False):
@@ -96,6 +102,11 @@ class UnifiedRoutes:
         tokenizer = self._tokenizer(wanted)
         if isinstance(tokenizer, Response):
             return tokenizer
+        work = partial(self._parse, wanted, self.choice(wanted), tokenizer)
+        return work() if len(body) <= SMALL_BODY else self._in_thread(work)
+
+    def choice(self, wanted: Parsing) -> Choice:
+        """The parsers for a request. Raises `InvalidBody` where it names nothing to choose by."""
         model, tools, reasoning = map(_given, (wanted.model, wanted.tool_call_parser, wanted.reasoning_parser))
         choice = self._choose(model, tools, reasoning)
         if model is None and choice.tools.decided_by == choice.reasoning.decided_by == "nothing":
@@ -106,8 +117,7 @@ class UnifiedRoutes:
                 f"field 'in_reasoning' needs a reasoning parser, and 'passthrough' reads no reasoning ({why})",
                 "in_reasoning",
             )
-        work = partial(self._parse, wanted, choice, tokenizer)
-        return work() if len(body) <= SMALL_BODY else self._in_thread(work)
+        return choice
 
     def _in_thread(self, work: Callable[[], Response]) -> Awaitable[Response]:
         return asyncio.get_running_loop().run_in_executor(self._state.threads, work)
@@ -149,19 +159,19 @@ class UnifiedRoutes:
         except UnknownTokenId as error:
             message = f"token_ids[{error.position}]: id {error.token_id} is not in the vocabulary"
             return error_response("parse", 400, "unknown_token_id", message)
-        except UnknownDialect as error:
-            return failure(f"Unknown {error.kind} parser: {error.name}")
-        except TextLimitExceeded as error:
-            return failure(f"Failed to parse: {error}")
-        except ConflictingStart as error:
-            return error_response("parse", 422, "invalid_body", str(error))
-        if wanted.explain:
-            outcome = _with_choice(outcome, choice, len(text))
-        answer: Any = parse_answer(outcome, choice, call_id=self._call_id, explain=wanted.explain)
+        except (UnknownDialect, TextLimitExceeded, ConflictingStart) as error:
+            return parse_refusal(error)
+        answer: Any = self.answer(wanted, outcome, choice, len(text))
         if pieces and pieces[0].start is not None:
             answer = msgspec.to_builtins(answer)
             _add_tokens(answer["spans"], pieces)
         return Response(encode_json(answer))
+
+    def answer(self, wanted: Parsing, outcome: Outcome, choice: Choice, length: int) -> ParseAnswer:
+        """The answer for the outcome of a text of `length` code points."""
+        if wanted.explain:
+            outcome = _with_choice(outcome, choice, length)
+        return parse_answer(outcome, choice, call_id=self._call_id, explain=wanted.explain)
 
     def _call_id(self) -> str:
         return f"call_{self._bits(96):024x}"
@@ -182,6 +192,27 @@ class UnifiedRoutes:
     def list_parsers(self, _request: Request, _body: bytes) -> Response:
         """Every format."""
         return Response(encode_json(ParserList(list_formats())))
+
+
+def parse_refusal(error: UnknownDialect | TextLimitExceeded | ConflictingStart) -> Response:
+    """The refusal of an output that cannot be read as it is asked for."""
+    if isinstance(error, UnknownDialect):
+        return failure(f"Unknown {error.kind} parser: {error.name}")
+    if isinstance(error, TextLimitExceeded):
+        return failure(f"Failed to parse: {error}")
+    return error_response("parse", 422, "invalid_body", str(error))
+
+
+def machine_for(wanted: Parsing, choice: Choice) -> Machine:
+    """A machine for a request. Raises `UnknownDialect` and `ConflictingStart`."""
+    return Machine(
+        choice.tool_call_parser,
+        choice.reasoning_parser,
+        tools=tool_definitions(wanted.tools) if isinstance(wanted.tools, list) else None,
+        in_reasoning=_given(wanted.in_reasoning),
+        prompt=_given(wanted.prompt),
+        details=wanted.explain,
+    )
 
 
 def _given(value: Any) -> Any:
