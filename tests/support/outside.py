@@ -76,9 +76,10 @@ class Outside:
                     with contextlib.suppress(OSError):
                         self.wfile.write(body)
 
-            do_HEAD = do_GET
+            def do_HEAD(self) -> None:
+                self.do_GET()
 
-            def log_message(self, format: str, *args: object) -> None:
+            def log_message(self, *_args: object) -> None:
                 """Say nothing."""
 
         with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:

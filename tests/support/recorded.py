@@ -83,7 +83,11 @@ class RecordedService:
                 return {"authorization": f"Bearer {parts[3]}"}
         if "--jwt-issuer" in config:
             value = {flag: self.fill(config[config.index(flag) + 1]) for flag in ("--jwt-issuer", "--jwt-audience")}
-            role = config[config.index("--jwt-role-mapping") + 1].split("=")[0] if "--jwt-role-mapping" in config else "admin"
+            role = (
+                config[config.index("--jwt-role-mapping") + 1].split("=")[0]
+                if "--jwt-role-mapping" in config
+                else "admin"
+            )
             claims = {"iss": value["--jwt-issuer"], "aud": value["--jwt-audience"], "exp": "now+600", "roles": [role]}
             spec = {"alg": "RS256", "key": "rsa1", "kid": "r256", "claims": claims}
             return {"authorization": f"Bearer {self.outside.issuer.token(spec)}"}

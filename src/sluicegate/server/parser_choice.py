@@ -91,4 +91,6 @@ def _override(entry: str) -> Override:
         raise InvalidSetting(
             "parser_override", entry, _unknown("tool-call" if error.kind == "tool" else "reasoning", error)
         ) from None
-    return Override(pattern=pattern.strip(), tool_call_parser=names[0], reasoning_parser=names[1], origin="--parser-override")
+    return Override(
+        pattern=pattern.strip(), tool_call_parser=names[0], reasoning_parser=names[1], origin="--parser-override"
+    )

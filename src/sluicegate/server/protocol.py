@@ -27,6 +27,7 @@ MAX_HEADERS = 100
 MAX_HEAD_BYTES = 64 * 1024
 MAX_TARGET_BYTES = 16 * 1024
 LINGER_SECONDS = 2.0
+_UPGRADE_HEADERS = (b"connection", b"upgrade", b"http2-settings")
 
 _log = logging.getLogger("sluicegate.protocol")
 
@@ -200,6 +201,7 @@ class Connection(HttpToolsProtocol):
         self._running: asyncio.Task[None] | None = None
         self._unstarted: Exchange | None = None
         self._head_bytes = 0
+        self._plain_head = b""
         self.waits_for_head = True
         self.has_begun = False
         self.since = monotonic()
@@ -235,9 +237,8 @@ class Connection(HttpToolsProtocol):
                 self.all.remove(self)
                 self.handle_websocket_upgrade()
                 return
-            rest = data[upgrade.args[0] :]
-            if rest and rest != data:
-                self.data_received(rest)
+            if self._plain_head:
+                self._read_as_plain(data[upgrade.args[0] :])
                 return
         except httptools.HttpParserError as error:
             cause = error.__context__
@@ -245,6 +246,12 @@ class Connection(HttpToolsProtocol):
             return
         if self._unstarted is not None:
             self._start_or_queue(self._unstarted)
+
+    def _read_as_plain(self, rest: bytes) -> None:
+        """Go on with a request that offers another protocol as if it did not: the parser leaves its body unread."""
+        head, self._plain_head = self._plain_head, b""
+        self.parser = httptools.HttpRequestParser(self)
+        self.data_received(head + rest)
 
     def on_message_begin(self) -> None:
         self.url = b""
@@ -274,9 +281,16 @@ class Connection(HttpToolsProtocol):
         if not path.startswith(b"/"):
             path = self._path_of_other_target()
         version = self.parser.get_http_version()
+        if version not in ("1.1", "1.0"):
+            raise _HeadRefused(400)
         method = self.parser.get_method().decode("ascii")
-        if self.parser.should_upgrade() and self._should_upgrade():
-            self.scope = self.make_scope(method, path, query, self.headers)
+        if self.parser.should_upgrade() and method != "CONNECT":
+            if self._should_upgrade():
+                self.scope = self.make_scope(method, path, query, self.headers)
+            else:
+                lines = [name + b": " + value for name, value in self.headers if name not in _UPGRADE_HEADERS]
+                request_line = b"%b %b HTTP/%b" % (method.encode(), self.url, version.encode())
+                self._plain_head = b"\r\n".join([request_line, *lines, b"", b""])
             return
         if self._unstarted is not None:  # the request before came whole in the same piece
             self._start_or_queue(self._unstarted)
@@ -286,7 +300,10 @@ class Connection(HttpToolsProtocol):
             path,
             query,
             self.headers,
-            keep_alive=version != "1.0" and self.parser.should_keep_alive() and not self.all.draining,
+            keep_alive=version != "1.0"
+            and method != "CONNECT"
+            and self.parser.should_keep_alive()
+            and not self.all.draining,
             expect_100_continue=self.expect_100_continue,
         )
 
@@ -328,7 +345,7 @@ class Connection(HttpToolsProtocol):
         exchange.set()
 
     def on_message_complete(self) -> None:
-        exchange = self._latest()
+        exchange = None if self._plain_head else self._latest()
         if exchange is None or exchange.response_complete:
             return
         exchange.more_body = False
