@@ -27,6 +27,7 @@ from sluicegate.core.events import (
     Reasoning,
     Span,
 )
+from sluicegate.dialects.declared import register_formats
 from sluicegate.dialects.detection import Choice, Override, choose_parsers
 from sluicegate.parsing import Machine, parse, parse_reasoning, parse_tool_calls, reasoning_parsers, tool_call_parsers
 from sluicegate.tokenizers import StreamingDetokenizer, Tokenizer, load_tokenizer
@@ -66,5 +67,6 @@ __all__ = [
     "parse_reasoning",
     "parse_tool_calls",
     "reasoning_parsers",
+    "register_formats",
     "tool_call_parsers",
 ]
