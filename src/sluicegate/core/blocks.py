@@ -126,7 +126,9 @@ class BlockFormat(ABC):
     @property
     def markers(self) -> tuple[str, ...]:
         """The literals that open a section or a call."""
-        return (*self.sections, *(opener.literal for opener in self.openers if not opener.trial))
+        tags = (tag.literal for tag in self.tags if tag.role == "section")
+        openers = (opener.literal for opener in self.openers if not opener.trial and not self.sectioned)
+        return tuple(dict.fromkeys((*self.sections, *tags, *openers)))
 
     def read_start(self, session: Session) -> Iterable[None]:  # noqa: ARG002 - for those who override it
         """Read what counts only at the very start of an output; by default nothing does."""
@@ -216,7 +218,7 @@ class BlockFormat(ABC):
                     session.section = None
                 else:
                     context.report("stray_marker", "info", start, start + found.size, f"{literal!r} belongs to no call")
-                outline.marker(found.size)
+                outline.marker(found.size, section=form.role == "section")
         if open_section:
             end = section_start + len(open_section)
             context.report("unclosed_wrapper", "warning", section_start, end, f"{open_section!r} is never closed")

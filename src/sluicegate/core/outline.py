@@ -19,14 +19,15 @@ from sluicegate.core.events import CallEnd, Content, Fault, Frame, Markup, Reaso
 from sluicegate.core.patterns import WHITE_SPACE
 
 Kind: TypeAlias = Literal["content", "markup", "frame", "fault"]
-ClosedBy: TypeAlias = Literal["marker", "block", "end"]
+ClosedBy: TypeAlias = Literal["marker", "section", "block", "end"]
 
 
 class Layout(Struct, frozen=True, kw_only=True):
     """How a format lays out the text around its calls.
 
     `before_first` is the white space that the template writes before the first call, longest spelling first; it is
-    `before_first_kind`, taken where a block follows, or already where a marker follows (`before_first_marker`).
+    `before_first_kind`, taken where a block follows, or already where a section opens or any marker follows
+    (`before_first_marker`).
     `any_space_before_first` takes all white space there. `idle` are the characters that, like white space, make
     a piece behind a call markup. `trim` drops white space at both ends of the whole answer.
     """
@@ -35,7 +36,7 @@ class Layout(Struct, frozen=True, kw_only=True):
     idle: str = ""
     before_first: tuple[str, ...] = ()
     before_first_kind: Literal["frame", "markup"] = "frame"
-    before_first_marker: bool = False
+    before_first_marker: Literal["none", "section", "any"] = "none"
     any_space_before_first: bool = False
     trim: bool = False
 
@@ -136,11 +137,11 @@ class Outline:
             self._after_token = True
         self._held.append((start, token))
 
-    def marker(self, length: int) -> None:
-        """Consume a marker that opens no call: it ends the piece."""
+    def marker(self, length: int, *, section: bool = False) -> None:
+        """Consume a marker that opens no call: it ends the piece. It may open a section."""
         start, text = self._take(length)
         self.waiting = not self.settled
-        self._close("marker")
+        self._close("section" if section else "marker")
         self._emit("markup", start, text)
 
     def wrapper(self, length: int) -> None:
@@ -212,7 +213,7 @@ class Outline:
                 for start, text in self._held:
                     self._emit("markup", start, text)
                 self._held.clear()
-            elif by == "block" or (by == "marker" and self._layout.before_first_marker):
+            elif by == "block" or self._layout.before_first_marker in {"any", by}:
                 self._close_head()
             self._drop_hold()
         self._head = False

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-from sluicegate.core.patterns import CUT, SPACE_CLASS, Cut, Markers, Run
+from sluicegate.core.patterns import CUT, SPACE_CLASS, WHITE_SPACE, Cut, Markers, Run
 from sluicegate.core.window import Window
 
 SUFFIX: Final = "\0"
@@ -63,6 +63,14 @@ class Captured(Struct, frozen=True, gc=False):
     text: str
     start: int
     end: int
+
+    def trimmed(self) -> Captured:
+        """The same without white space around it."""
+        text = self.text.strip(WHITE_SPACE)
+        if not text:
+            return Captured("", self.start, self.start)
+        begin = len(self.text) - len(self.text.lstrip(WHITE_SPACE))
+        return Captured(text, self.start + begin, self.end - (len(self.text) - begin - len(text)))
 
 
 Captures: TypeAlias = dict[str, Captured]

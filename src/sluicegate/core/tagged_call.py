@@ -10,7 +10,7 @@ from sluicegate.core.block_fault import CutOff, Malformed
 from sluicegate.core.blocks import Session
 from sluicegate.core.call import CallBuilder
 from sluicegate.core.json_reader import JsonBroken, JsonCut, JsonReader, quote
-from sluicegate.core.patterns import CUT, SPACE_CLASS, WHITE_SPACE, Pattern, Steps
+from sluicegate.core.patterns import CUT, SPACE_CLASS, Pattern, Steps
 from sluicegate.core.schema import NO_TYPES, SchemaNode
 from sluicegate.core.sequence import Captures, Sequence
 from sluicegate.core.tagged_value import CallCloser, End
@@ -105,8 +105,8 @@ class CallReading:
         window, call = self._window, self._call
         start = window.offset
         captures = yield from self.expect(head)
-        captured = captures["name"]
-        name = captured.text.strip(WHITE_SPACE)
+        captured = captures["name"].trimmed()
+        name = captured.text
         if not name:
             raise Malformed("the call has no name", start)
         call.part("name", captured.start, captured.end)
@@ -179,8 +179,8 @@ class CallReading:
         table, window, call = self._table, self._window, self._call
         start = window.offset
         captures = yield from self.expect(table.item)
-        captured = captures["key"]
-        key = captured.text.strip(WHITE_SPACE) if table.trim_keys else captured.text
+        captured = captures["key"].trimmed() if table.trim_keys else captures["key"]
+        key = captured.text
         if not key and not table.empty_keys:
             raise Malformed("an item has no key", start)
         call.part("key", captured.start, captured.end)

@@ -84,9 +84,9 @@ def _dsml(name: str, blank: str, sections: tuple[str, ...], layout: Layout) -> T
 
 
 END_OF_TURN: Final = ("<｜end▁of▁sentence｜>",)
-_ANY_SPACE: Final = Layout(end_tokens=END_OF_TURN, any_space_before_first=True, before_first_marker=True)
+_ANY_SPACE: Final = Layout(end_tokens=END_OF_TURN, any_space_before_first=True, before_first_marker="any")
 _TWO_LINE_BREAKS: Final = Layout(
-    end_tokens=END_OF_TURN, before_first=("\n\n",), before_first_kind="markup", before_first_marker=True
+    end_tokens=END_OF_TURN, before_first=("\n\n",), before_first_kind="markup", before_first_marker="any"
 )
 
 DEEPSEEK32 = _dsml("deepseek32", "", ("function_calls", "tool_calls"), _ANY_SPACE)

@@ -84,6 +84,6 @@ KIMI_K3 = Tagged(
     closer=CALL_END,
     type_name="type",
     text_types=("string",),
-    conversion=values.Conversion((values.strict_json,)),
+    conversion=values.Conversion((values.strict_json,), text_misfits=True),
     layout=Layout(end_tokens=("<|end_of_msg|>", "[EOS]")),
 )

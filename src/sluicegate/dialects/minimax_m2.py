@@ -76,5 +76,5 @@ MINIMAX_M2 = Tagged(
     closer=Tag(literal=INVOKE_END),
     schema_rules=SCHEMA_RULES,
     conversion=CONVERSION,
-    layout=Layout(end_tokens=("[e~[",), before_first=("\n",), before_first_marker=True),
+    layout=Layout(end_tokens=("[e~[",), before_first=("\n",), before_first_marker="section"),
 )
