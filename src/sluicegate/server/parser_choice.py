@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from sluicegate.core.errors import InvalidDialect, InvalidSetting, UnknownDialect
+from sluicegate.dialects.checkpoint_detection import detect_from_checkpoint
 from sluicegate.dialects.detection import Choice, Override, choose_parsers, compile_pattern, normalised
 from sluicegate.dialects.registry import REASONING, TOOLS
 from sluicegate.parsing import find_format
 from sluicegate.settings import Settings
+from sluicegate.tokenizers.store import TokenizerStore
 
 Checkpoint = tuple[str | None, str | None]
 
@@ -58,6 +61,19 @@ class ParserChoice:
             default_reasoning_parser=self._reasoning_parser,
             checkpoint=checkpoint,
         )
+
+
+def parsers_of_checkpoint(store: TokenizerStore, model: str) -> Checkpoint:
+    """The parsers that the chat template of a loaded tokenizer speaks of."""
+    stored = store.get(model)
+    template = None if stored is None else stored.tokenizer.chat_template
+    return (None, None) if template is None else _parsers_of_template("\n".join(template.sources.values()))
+
+
+@lru_cache(maxsize=256)
+def _parsers_of_template(template: str) -> Checkpoint:
+    match = detect_from_checkpoint(template)
+    return match.tool_call_parser, match.reasoning_parser
 
 
 def _checked(field: str, name: str | None, kind: str) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 from sluicegate.admission.observer import TenantLabels
 from sluicegate.settings import Settings
@@ -19,7 +20,7 @@ from .jobs import JobQueue
 from .logs import get_logger
 from .metrics import Metrics
 from .openapi import openapi_route
-from .parser_choice import ParserChoice, check_parsers
+from .parser_choice import ParserChoice, check_parsers, parsers_of_checkpoint
 from .routes.health import health_routes
 from .routes.parsing import parsing_routes
 from .routes.streaming import SESSION_PATH, StreamingRoutes
@@ -53,6 +54,7 @@ class Service:
             new_id=new_identifier,
         )
         choose.of_workers = self._parsers_of_workers
+        choose.of_checkpoint = partial(parsers_of_checkpoint, self.state.store)
         self._guard, guard_warnings = build_guard(settings)
         admission_metrics = AdmissionMetrics(TenantLabels(settings.priority_scheduler_tenant_metric_top_n))
         admission, admission_warnings = build_admission(settings, admission_metrics)

@@ -17,6 +17,7 @@ from sluicegate.answers import ParseAnswer, Parsers, parse_answer
 from sluicegate.core.errors import ConflictingStart, TextLimitExceeded, UnknownDialect
 from sluicegate.core.events import Diagnostic, Outcome
 from sluicegate.dialects.detection import PASSTHROUGH, Choice, match_model
+from sluicegate.dialects.output_detection import Candidate, detect_from_text
 from sluicegate.parsing import Machine
 from sluicegate.server.body import BodyReader, InvalidBody
 from sluicegate.server.parser_choice import ParserChoice
@@ -68,6 +69,7 @@ class DetectAnswer(msgspec.Struct, omit_defaults=True):
     reasoning_parser: str | UnsetType = UNSET
     pattern: str | UnsetType | None = UNSET
     parsers: Parsers | UnsetType = UNSET
+    candidates: list[Candidate] | UnsetType = UNSET
 
 
 class ParserList(msgspec.Struct):
@@ -176,17 +178,24 @@ class UnifiedRoutes:
     def _call_id(self) -> str:
         return f"call_{self._bits(96):024x}"
 
-    def detect(self, _request: Request, body: bytes) -> Response:
+    def detect(self, _request: Request, body: bytes) -> Response | Awaitable[Response]:
         """Which parsers fit a model's name, an output, or both."""
         wanted = _DETECT.read(body)
         if wanted.model is UNSET and wanted.text is UNSET:
             raise InvalidBody("one of 'model' and 'text' is required", "model")
+        work = partial(self._detect, wanted)
+        # A text is read by every format there is.
+        return work() if wanted.text is UNSET or len(body) <= SMALL_BODY // 16 else self._in_thread(work)
+
+    def _detect(self, wanted: DetectBody) -> Response:
         answer = DetectAnswer()
         if isinstance(wanted.model, str):
             choice, match = self._choose(wanted.model), match_model(wanted.model)
             answer.tool_call_parser, answer.reasoning_parser = choice.tool_call_parser, choice.reasoning_parser
             answer.pattern = match.pattern if match else None
             answer.parsers = Parsers(choice.tools, choice.reasoning)
+        if isinstance(wanted.text, str):
+            answer.candidates = detect_from_text(wanted.text)
         return Response(encode_json(answer))
 
     def list_parsers(self, _request: Request, _body: bytes) -> Response:
