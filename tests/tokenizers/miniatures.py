@@ -80,13 +80,30 @@ def byte_level_json(**members: Any) -> bytes:
     return json.dumps(tokenizer | members).encode()
 
 
-def byte_level(*, use_fast_path: bool = True, config: dict[str, Any] | None = None, **members: Any) -> HuggingFaceTokenizer:
-    return HuggingFaceTokenizer(
-        byte_level_json(**members), CheckpointConfig(config or {}), use_fast_path=use_fast_path
-    )
+def byte_level(
+    *, use_fast_path: bool = True, config: dict[str, Any] | None = None, **members: Any
+) -> HuggingFaceTokenizer:
+    return HuggingFaceTokenizer(byte_level_json(**members), CheckpointConfig(config or {}), use_fast_path=use_fast_path)
 
 
-WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "hello", "world", ",", "!", "'", "s", "##s", "##ing", "sing", "a", "##b", "b"]
+WORDS = [
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "hello",
+    "world",
+    ",",
+    "!",
+    "'",
+    "s",
+    "##s",
+    "##ing",
+    "sing",
+    "a",
+    "##b",
+    "b",
+]
 
 
 def wordpiece(**members: Any) -> HuggingFaceTokenizer:
@@ -132,7 +149,9 @@ def byte_fallback(*, use_fast_path: bool = True) -> HuggingFaceTokenizer:
             added(size + 1, "<table>", special=False),
         ],
         "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
-        "pre_tokenizer": {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": False},
+        "pre_tokenizer": {
+            "type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": False,
+        },
         "post_processor": None,
         "decoder": {"type": "Sequence", "decoders": [replace, {"type": "ByteFallback"}, {"type": "Fuse"}]},
         "model": {

@@ -15,8 +15,8 @@ from sluicegate.tokenizers.probes import probe_texts
 from tests.tokenizers import miniatures
 
 PARTS = st.sampled_from(
-    ["hello", " world", "<|begin|>", "<|end|>", "<|end|", "<think>", "[BOS]", "<|open|>", "\n\n", "   ", "\t", "1234", "'s",
-     "ſ", "é", "e\u0301", "中国", "😀", "\u0301", "\ufffd", "\x00", "\U00011383", "\U000323b0", "\U00016ff2", "\u1ad5"]
+    ["hello", " world", "<|begin|>", "<|end|>", "<|end|", "<think>", "[BOS]", "<|open|>", "\n\n", "   ", "\t", "1234",
+     "'s", "ſ", "é", "e\u0301", "中国", "😀", "\u0301", "\ufffd", "\x00", "\U00011383", "\U000323b0", "\U00016ff2", "\u1ad5"]
 )  # fmt: skip
 TEXTS = st.lists(PARTS | st.text(max_size=6), max_size=12).map("".join)
 
@@ -32,7 +32,7 @@ def pair(request: pytest.FixtureRequest) -> tuple[object, object]:
     return miniatures.ranked(kimi=kimi), miniatures.ranked(kimi=kimi, use_fast_path=False)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=200)
 @given(texts=st.lists(TEXTS, max_size=4))
 def test_fast_path_equals_reference(pair: tuple[HuggingFaceTokenizer, HuggingFaceTokenizer], texts: list[str]) -> None:
     fast, reference = pair
@@ -114,8 +114,10 @@ def test_guard_sees_every_end_of_its_ranges(character: str) -> None:
 
 
 def test_guard_and_its_cheap_form_agree_everywhere() -> None:
-    ranges = [(0x105D2, 0x105D2), (0x105DA, 0x105DA), (0x11382, 0x113C9), (0x11930, 0x11935), (0x1611E, 0x16129),
-              (0x16D63, 0x16D6A), (0x16FF2, 0x16FF6), (0x2B73A, 0x2B73F), (0x2CEA2, 0x2CEAD), (0x323B0, 0x33479)]  # fmt: skip
+    ranges = [
+        (0x105D2, 0x105D2), (0x105DA, 0x105DA), (0x11382, 0x113C9), (0x11930, 0x11935), (0x1611E, 0x16129),
+        (0x16D63, 0x16D6A), (0x16FF2, 0x16FF6), (0x2B73A, 0x2B73F), (0x2CEA2, 0x2CEAD), (0x323B0, 0x33479),
+    ]  # fmt: skip
     for code in (*range(0x10000, 0x17000), *range(0x2B700, 0x2CF00), *range(0x32300, 0x33500), 0xFFFF, 0x61, 0x10FFFF):
         expected = any(first <= code <= last for first, last in ranges)
         assert has_differing_code_point(f"x{chr(code)}") is expected, hex(code)

@@ -37,9 +37,7 @@ def test_vocab_size_is_that_of_the_model_alone(byte_level: HuggingFaceTokenizer)
 def test_ids_are_those_of_the_library(byte_level: HuggingFaceTokenizer, text: str) -> None:
     library = tokenizers.Tokenizer.from_buffer(miniatures.byte_level_json())
     assert byte_level.encode(text) == library.encode(text, add_special_tokens=False).ids
-    assert byte_level.encode_batch([text, "x", text]) == [byte_level.encode(text), byte_level.encode("x")] + [
-        byte_level.encode(text)
-    ]
+    assert byte_level.encode_batch([text, "x", text]) == [byte_level.encode(part) for part in (text, "x", text)]
 
 
 def test_spelling_of_added_tokens_is_recognised_unless_told_not_to(byte_level: HuggingFaceTokenizer) -> None:
@@ -57,7 +55,12 @@ def test_add_special_tokens_runs_the_post_processor(byte_level: HuggingFaceToken
 
 
 def test_checkpoint_may_ask_for_an_end_token_too() -> None:
-    config = {"add_bos_token": True, "bos_token": "<|begin|>", "add_eos_token": True, "eos_token": {"content": "<|end|>"}}
+    config = {
+        "add_bos_token": True,
+        "bos_token": "<|begin|>",
+        "add_eos_token": True,
+        "eos_token": {"content": "<|end|>"},
+    }
     tokenizer = miniatures.byte_level(config=config, post_processor=None)
     assert tokenizer.encode("a", add_special_tokens=True) == [BEGIN, ord("a"), END]
     assert tokenizer.encode("a") == [ord("a")]
@@ -149,7 +152,16 @@ def test_lone_surrogate_is_an_error_of_the_text(byte_level: HuggingFaceTokenizer
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"{}", b"[]", b"null", b"\xff\xfe", b'{"model":{"type":"BPE"}}', b'{"model":{"type":"Nope"}}', b"[" * 100_000],
+    [
+        b"",
+        b"{}",
+        b"[]",
+        b"null",
+        b"\xff\xfe",
+        b'{"model":{"type":"BPE"}}',
+        b'{"model":{"type":"Nope"}}',
+        b"[" * 100_000,
+    ],
 )
 def test_broken_file_is_refused(content: bytes) -> None:
     with pytest.raises(TokenizerFileInvalid, match=r"here\.json"):
@@ -160,7 +172,10 @@ def test_broken_file_is_refused(content: bytes) -> None:
     ("members", "reason"),
     [
         ({"normalizer": {"type": "NFKC"}}, "normalizer NFKC"),
-        ({"added_tokens": [miniatures.added(SIZE, "<m>", special=True, lstrip=True)], "post_processor": None}, "swallow"),
+        (
+            {"added_tokens": [miniatures.added(SIZE, "<m>", special=True, lstrip=True)], "post_processor": None},
+            "swallow",
+        ),
         ({"truncation": miniatures.TRUNCATION}, "truncation"),
     ],
 )

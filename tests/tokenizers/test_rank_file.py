@@ -153,7 +153,9 @@ def simple_cut(text: str) -> list[str]:
     return pieces or [""]
 
 
-RUNS = st.lists(st.tuples(st.sampled_from("a \n中\u3000\x1c\u200b"), st.sampled_from([1, 3, 24_999, 25_000, 25_001])), max_size=6)
+RUNS = st.lists(
+    st.tuples(st.sampled_from("a \n中\u3000\x1c\u200b"), st.sampled_from([1, 3, 24_999, 25_000, 25_001])), max_size=6
+)
 
 
 @settings(deadline=None, max_examples=25)

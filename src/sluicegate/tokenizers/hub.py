@@ -25,6 +25,8 @@ WANTED_ENDINGS = (
 WANTED_BESIDES = ("config.json", "generation_config.json")
 """Fetched too, but it does not matter when that fails."""
 
+REVISION = "main"
+
 REFUSING_STATUSES = frozenset({400, 401, 403, 404, 410, 451})
 
 
@@ -55,13 +57,13 @@ def fetch(repository: str, hub: Hub, cancelled: Callable[[], bool] = lambda: Fal
         return folder
     api = library.HfApi(endpoint=hub.endpoint, token=hub.token)
     try:
-        info = api.model_info(repository, revision="main", timeout=hub.timeout)
+        info = api.model_info(repository, revision=REVISION, timeout=hub.timeout)
         names = [sibling.rfilename for sibling in info.siblings or ()]
         folder = None
         for name in _wanted(names):
             if cancelled():
                 raise TokenizerLoadCancelled("Loading was cancelled")
-            path = _download(repository, name, info.sha, hub)
+            path = _download(repository, name, hub)
             folder = folder or _root_of(path, name)
     except TokenizerLoadError:
         raise
@@ -75,7 +77,7 @@ def fetch(repository: str, hub: Hub, cancelled: Callable[[], bool] = lambda: Fal
     for name in WANTED_BESIDES:
         if name in names and not cancelled():
             try:
-                _download(repository, name, info.sha, hub)
+                _download(repository, name, hub)
             except Exception:  # noqa: S112 - best effort, whatever fails
                 continue
     return folder
@@ -93,11 +95,11 @@ def _wanted(names: list[str]) -> list[str]:
     return sorted(wanted, key=lambda name: (name.count("/"), name))
 
 
-def _download(repository: str, name: str, revision: str | None, hub: Hub) -> Path:
+def _download(repository: str, name: str, hub: Hub) -> Path:
     library = _library()
     library.utils.disable_progress_bars()
     path = library.hf_hub_download(
-        repository, name, revision=revision, endpoint=hub.endpoint, token=hub.token, cache_dir=hub.cache,
+        repository, name, revision=REVISION, endpoint=hub.endpoint, token=hub.token, cache_dir=hub.cache,
         etag_timeout=hub.timeout,
     )  # fmt: skip
     return Path(str(path))
@@ -122,8 +124,9 @@ def _cached(repository: str, hub: Hub) -> Path | None:
 def _explain(repository: str, error: Exception) -> TokenizerLoadError:
     from huggingface_hub.errors import HFValidationError  # noqa: PLC0415 - heavy
 
-    response = getattr(error, "response", None)
-    status = getattr(response, "status_code", None)
+    # The library wraps an answer in an error about its cache.
+    answers = [getattr(found, "response", None) for found in (error, error.__cause__, error.__context__)]
+    status = next((answer.status_code for answer in answers if answer is not None), None)
     if isinstance(error, HFValidationError):
         return HubRefused(_message(repository, "not a valid repository name"))
     if status in REFUSING_STATUSES:

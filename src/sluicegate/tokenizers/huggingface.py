@@ -225,6 +225,10 @@ class HuggingFaceTokenizer:
     def token_bytes(self, token_id: int) -> bytes:
         return self._table.bytes_of(token_id)
 
+    def id_of(self, token: str) -> int | None:
+        """Return the id of a token by its exact spelling in the file, None if there is none."""
+        return self._reference.token_to_id(token)
+
     def is_byte(self, token_id: int) -> bool:
         if self.decodes_by_bytes:
             return len(self.token_bytes(token_id)) == 1

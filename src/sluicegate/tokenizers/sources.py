@@ -87,15 +87,16 @@ def _load(
 ) -> Tokenizer:  # fmt: skip
     if not source:
         raise TokenizerNotFound("The tokenizer source is empty")
+    roots = list(roots) if roots is not None else None
     if template is not None and roots is not None:
-        template = resolve_under_roots(template, roots := list(roots))
+        template = resolve_under_roots(template, roots)
     path = Path(source)
     if is_local(source) and (_exists(path) or encoding_of_model(source) is None or source.startswith(("/", "."))):
         if roots is not None:
             path = resolve_under_roots(source, roots)
         elif not _exists(path):
             raise TokenizerNotFound(f"Tokenizer source '{source}' does not exist")
-        return load_path(path, shown=source, chat_template=template, use_fast_path=use_fast_path)
+        return load_path(path, shown=source, chat_template=template, roots=roots, use_fast_path=use_fast_path)
     if (encoding := encoding_of_model(source)) is not None:
         from sluicegate.tokenizers.rank_file import openai_tokenizer  # noqa: PLC0415 - heavy
 
@@ -108,14 +109,20 @@ def _load(
 
 
 def load_path(
-    path: Path, *, shown: str | None = None, chat_template: Path | None = None, use_fast_path: bool = True
-) -> Tokenizer:
-    """Load a tokenizer from an existing directory or file; messages call it `shown`. Raises a TokenizerLoadError."""
+    path: Path, *, shown: str | None = None, chat_template: Path | None = None,
+    roots: Iterable[str | Path] | None = None, use_fast_path: bool = True,
+) -> Tokenizer:  # fmt: skip
+    """Load a tokenizer from an existing directory or file; messages call it `shown`.
+
+    With `roots` the tokenizer file must lie under one of them, also when it is a link. Raises a TokenizerLoadError.
+    """
     shown = shown if shown is not None else f"{path}"
     try:
         file = _tokenizer_file_of(path, shown) if path.is_dir() else path
     except OSError as error:
         raise TokenizerFileInvalid(f"'{shown}' cannot be read: {error.strerror}") from None
+    if roots is not None:
+        resolve_under_roots(file, roots)
     config = read_config(file.parent)
     template = read_chat_template(file.parent, config, chat_template)
     kind = _kind_of(file, shown)
@@ -135,7 +142,15 @@ def load_path(
     from sluicegate.tokenizers.huggingface import HuggingFaceTokenizer  # noqa: PLC0415 - heavy
 
     data = _join_vocabulary_and_merges(file.parent, config, shown) if kind == "vocabulary" else read_file(file)
-    return HuggingFaceTokenizer(data, config, origin=origin, chat_template=template, use_fast_path=use_fast_path)
+    tokenizer = HuggingFaceTokenizer(data, config, origin=origin, chat_template=template, use_fast_path=use_fast_path)
+    if kind == "vocabulary":
+        for token_id, token in config.added_tokens().items():
+            if (found := tokenizer.id_of(token.content)) != token_id:
+                raise TokenizerFileInvalid(
+                    f"Added token '{token.content}' expected ID {token_id}, got {found}; "
+                    "non-contiguous explicit added-token IDs are unsupported"
+                )
+    return tokenizer
 
 
 def _exists(path: Path) -> bool:
