@@ -209,7 +209,7 @@ class _BraceCall:
             yield from self._session.consume(_KEY)
             key = window.slice(token, window.offset).rstrip(WHITE_SPACE)
         end = window.offset
-        if not key and window.pos < len(window.text):
+        if not key:
             raise Malformed("a member has no key", token)
         following = yield from self._space()
         if not following:
