@@ -24,7 +24,7 @@ RETRIED_STATUSES = frozenset({429, 502, 503, 504})
 
 
 class ServiceError(Exception):
-    """The service refused a request. `status` is the HTTP status, `code` its error code if it gave one, `body` its answer."""
+    """The service refused a request: HTTP `status`, error `code` if it gave one, `message`, and the whole `body`."""
 
     def __init__(self, status: int, code: str | None, message: str, body: Any) -> None:
         super().__init__(f"{status} {code or ''}: {message}".replace(" :", ":"))
@@ -239,7 +239,7 @@ class Client:
         return self._send(_reasoning(text, parser, options))
 
     def parse(self, text: str, **options: Any) -> Parsed:
-        """Read all of a raw output; `model`, `tool_call_parser`, `reasoning_parser`, `tools`, … are members of the request."""
+        """Read all of a raw output; `model`, `tools`, … are members of the request."""
         return self._send(_parse(text, options))
 
     def stream(self, text: str, *, chunk_size: int = 4, **options: Any) -> Iterator[dict[str, Any]]:

@@ -73,6 +73,7 @@ def read_typical_object(
     call: CallBuilder,
     shape: CallObject,
     found: ReadObject,
+    *,
     markers: Sequence[str],
 ) -> bool:
     """Read the object at once if it is what models mostly write and lies in the window as a whole.
@@ -129,7 +130,7 @@ def read_call_object(
     The preferred arguments are written to `call` as they grow. A name that holds one of `markers` is none.
     Raises `JsonBroken` or `JsonCut`.
     """
-    if read_typical_object(context, reader, call, shape, found, markers):
+    if read_typical_object(context, reader, call, shape, found, markers=markers):
         return
     window = context.window
     reader.token()

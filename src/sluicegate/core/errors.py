@@ -56,7 +56,7 @@ class MachineFinished(SluicegateError, RuntimeError):
 class InvalidSetting(SluicegateError, ValueError):
     """A setting cannot be used; the service does not start with it.
 
-    Attributes: `field` (name of the setting), `value` (as given; a secret is never passed here, see `HIDDEN`), `reason`.
+    Attributes: `field` (name of the setting), `value` (as given; for a secret `HIDDEN`), `reason`.
     """
 
     HIDDEN = "<hidden>"

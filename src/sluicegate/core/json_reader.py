@@ -68,7 +68,8 @@ class JsonBroken(Exception):
     """The text is no JSON value.
 
     `token` is the offset of the start of the last token read, the one in trouble if the trouble is inside a token.
-    The window stands at the break. `open` counts the brackets open there, `in_string` tells whether it lies in a string.
+    The window stands at the break. `open` counts the brackets open there, `in_string` tells whether it lies in a
+    string.
     """
 
     def __init__(self, code: str, token: int, opened: int, in_string: bool, message: str) -> None:
@@ -103,9 +104,10 @@ def _refuse(_word: str) -> None:
 
 
 # Integers stay text: Python refuses to convert very long ones.
-_decode: Final = json.JSONDecoder(
+_decoder: Final[Any] = json.JSONDecoder(
     object_pairs_hook=_object, parse_float=_float, parse_int=str, parse_constant=_refuse
-).scan_once
+)
+_decode: Final = _decoder.scan_once
 
 
 def _cut_short(problem: Exception, size: int) -> bool:

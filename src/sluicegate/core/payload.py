@@ -83,7 +83,7 @@ class Payload(BlockFormat):
         endings = (self.tail, *self._openers, *self.layout.end_tokens) if self.optional_tail else (self.tail,)
         self._endings = Markers(endings if self.tail else self.ends_behind_json)
 
-    def read_block(self, session: Session, opener: Opener, found: Match[str] | None) -> Steps:
+    def read_block(self, session: Session, opener: Opener, found: Match[str] | None) -> Steps:  # noqa: ARG002
         """Read one call."""
         window = session.window
         call = session.call()

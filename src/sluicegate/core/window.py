@@ -46,7 +46,7 @@ class Window:
             self.text += chunk
 
     def keep(self, offset: int) -> None:
-        """From now on keep consumed text, from `offset` on, which must not lie before the current text or what is kept."""
+        """From now on keep consumed text, from `offset` on; it must not lie before the current text."""
         if self._kept_from < 0:
             self._kept_from = offset
 

@@ -7,9 +7,11 @@
     {"city": "Oslo"}
     ```<｜tool▁call▁end｜><｜tool▁calls▁end｜>
 
-`deepseek31` (V3.1) does not:
+`deepseek31` (V3.1) does not, and writes all of it on one line:
 
-    <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>{"city": "Oslo"}<｜tool▁call▁end｜><｜tool▁calls▁end｜>
+    <｜tool▁calls▁begin｜>
+    <｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>{"city": "Oslo"}<｜tool▁call▁end｜>
+    <｜tool▁calls▁end｜>
 
 The bars are U+FF5C and the low lines U+2581. Source: the chat templates of the checkpoints.
 """
