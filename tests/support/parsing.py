@@ -123,3 +123,21 @@ def run_reasoning(
     machine = FormatMachine(reasoning_format.read(context, in_reasoning, opened_by), context)
     events = [event for chunk in chunks for event in machine.feed(chunk)]
     return [*events, *machine.finish()]
+
+
+def read(tool_format: ToolFormat, text: str, tools: Any = None) -> Outcome:
+    """The outcome of a text, which is the same for the whole text and for each of its characters by itself."""
+    whole = check_events(run_tool(tool_format, [text], tools), text)
+    assert check_events(run_tool(tool_format, pieces(text, 1), tools), text) == whole
+    return whole
+
+
+def brief(outcome: Outcome) -> tuple[str, list[tuple[str, str]], list[str]]:
+    """What a caller looks at first: content, calls, and the raw text of the faults beside them."""
+    faults = [diagnostic.raw or "" for diagnostic in outcome.diagnostics if diagnostic.severity == "error"]
+    return outcome.content, [(call.name, call.arguments) for call in outcome.calls], faults
+
+
+def declared(*names: str) -> list[dict[str, Any]]:
+    """Tools of these names."""
+    return [{"type": "function", "function": {"name": name}} for name in names]
