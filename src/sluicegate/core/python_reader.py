@@ -138,7 +138,8 @@ class PythonReader(StringReader):
                 if not self._plain_scalar(pieces.append):
                     yield from self.scalar(pieces.append)
                 self._key(frames[-1], "".join(pieces))
-                key = key_start, self.end
+                if len(frames) == 1:
+                    key = key_start, self.end
                 write = frames[-1].write
                 expected = _COLON
                 continue

@@ -130,10 +130,10 @@ class StringReader:
                 found = _LINE_CONTINUATION(text, pos)
                 if found is not None:
                     window.pos = found.end()
-                elif pos + 1 < len(text) or window.final:
+                elif pos + 1 < len(text):
                     return character
                 else:
-                    yield
+                    yield from self._wait()
 
     def _run(self, pattern: re.Pattern[str]) -> Generator[None, None, str]:
         """Consume a run of characters, however long."""
