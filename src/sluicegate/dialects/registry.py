@@ -10,7 +10,6 @@ from typing import Final, Generic, Protocol, TypeVar
 from sluicegate.core.errors import InvalidDialect, UnknownDialect
 from sluicegate.core.machine import ReasoningFormat, ToolFormat
 from sluicegate.core.patterns import Markers
-from sluicegate.dialects.passthrough import PASSTHROUGH
 from sluicegate.dialects.reasoning import REASONING_FORMATS
 from sluicegate.dialects.tools import TOOL_FORMATS
 
@@ -95,8 +94,6 @@ REASONING: Final[FormatTable[ReasoningFormat]] = FormatTable("reasoning")
 
 for _tool_format in TOOL_FORMATS:
     TOOLS.add(_tool_format)
-if TOOLS.get("passthrough") is None:
-    TOOLS.add(PASSTHROUGH)
 for _reasoning_format in REASONING_FORMATS:
     REASONING.add(_reasoning_format)
 

@@ -1,0 +1,75 @@
+"""Formats by name, and formats of installed packages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import sluicegate
+from sluicegate import InvalidDialect, UnknownDialect, plugins
+from sluicegate.core.reasoning import PairFormat
+from sluicegate.dialects import registry
+from sluicegate.dialects.qwen import QWEN
+from sluicegate.dialects.registry import FormatTable
+
+
+@pytest.fixture(autouse=True)
+def restored(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The registry as it was, and entry points that were not looked at yet."""
+    for name in ("TOOLS", "REASONING"):
+        table: FormatTable[Any] = getattr(registry, name)
+        monkeypatch.setattr(table, "_by_name", dict(table._by_name))
+        monkeypatch.setattr(table, "_markers", {marker: list(forms) for marker, forms in table._markers.items()})
+        monkeypatch.setattr(table, "_foreign", {})
+    plugins.load_installed_formats.cache_clear()
+    yield
+    plugins.load_installed_formats.cache_clear()
+
+
+class Installed:
+    """An entry point."""
+
+    name = "acme"
+
+    def load(self) -> Any:
+        def register(formats: Any) -> None:
+            formats.register_reasoning_format(PairFormat("acme_thinks", start="[THINK]", end="[/THINK]"))
+
+        return register
+
+
+def test_formats_are_found_by_every_name() -> None:
+    assert registry.tool_format("qwen") is QWEN
+    assert registry.tool_format("qwen_coder") is registry.tool_format("nemotron")
+    assert registry.reasoning_format("qwen3").names == ("qwen3",)
+    assert len(registry.TOOLS.formats) < len(registry.TOOLS.names)
+    assert registry.REASONING.owners("◁think▷") == (registry.reasoning_format("kimi"),)
+    assert registry.REASONING.owners("<nothing>") == ()
+
+
+def test_a_name_is_given_once() -> None:
+    with pytest.raises(InvalidDialect, match="two tool formats are called 'qwen'"):
+        registry.register_tool_format(QWEN)
+    with pytest.raises(InvalidDialect, match="needs a name"):
+        registry.register_reasoning_format(PairFormat("", start="a", end="b"))
+
+
+def test_formats_of_installed_packages_are_there_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def entry_points(group: str) -> list[Installed]:
+        asked.append(group)
+        return [Installed()]
+
+    monkeypatch.setattr(plugins, "entry_points", entry_points)
+    assert sluicegate.parse_reasoning("<think>a</think>", "base").reasoning == "a"
+    assert asked == []
+    assert sluicegate.parse_reasoning("[THINK]a[/THINK]", "acme_thinks").reasoning == "a"
+    assert asked == ["sluicegate.dialects"]
+    with pytest.raises(UnknownDialect) as unknown:
+        sluicegate.parse_reasoning("", "acme_think")
+    assert unknown.value.closest[0] == "acme_thinks"
+    assert plugins.load_installed_formats() == ("acme",)
+    assert asked == ["sluicegate.dialects"]
