@@ -224,6 +224,8 @@ def _malformed(body: bytes, reason: str) -> InvalidJson:
         return error
     found = re.fullmatch(r"(?:JSON is malformed: )?(.*?)(?: \(byte (\d+)\))?", reason)
     words, offset = (found[1], found[2]) if found else (reason, None)
+    if words == "trailing characters" and offset is not None:
+        offset = str(int(offset) - 1)  # msgspec has taken the first of them
     if words.startswith("Input data was truncated"):
         lone = _LONE_SURROGATE.search(body)
         words, offset = (

@@ -52,7 +52,10 @@ def configure_logs(level: str, *, as_json: bool, directory: str | None) -> None:
     if as_json:
         last = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(ensure_ascii=False)]
     else:
-        last = [structlog.dev.ConsoleRenderer(colors=directory is None and sys.stderr.isatty())]
+        # Never the formatter that structlog takes by default: it shows local variables, hence prompts.
+        plain = structlog.dev.plain_traceback
+        colors = directory is None and sys.stderr.isatty()
+        last = [structlog.dev.ConsoleRenderer(colors=colors, exception_formatter=plain)]
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,

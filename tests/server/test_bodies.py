@@ -1,0 +1,133 @@
+"""JSON bodies: what is read, what is refused, and whether the refusal names the place."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sluicegate.server.body import BodyReader, InvalidBody, InvalidJson
+from sluicegate.server.routes.parsing import TOOL_MEMBERS, FunctionCallBody
+from sluicegate.server.routes.tokens import DetokenizeBody, TokenizeBody
+
+TOKENIZE = BodyReader(TokenizeBody)
+DETOKENIZE = BodyReader(DetokenizeBody)
+FUNCTION_CALL = BodyReader(FunctionCallBody, {"tools": TOOL_MEMBERS})
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (b"", "unexpected end of input at byte 0"),
+        (b'{"model"', "unexpected end of input at byte 8"),
+        (b'\xef\xbb\xbf{"model":"","prompt":""}', "at byte 0"),
+        (b'{"model":"","prompt":"a"} x', "trailing characters at byte 26"),
+        (b'{"model":"","prompt":"a",}', "at byte 25"),
+        (b'{"model":"","prompt":"a","z":[1,]}', "at byte"),
+        (b'{"model":"","prompt":"a","z":NaN}', "at byte 29"),
+        (b'{"model":"","prompt":"a","z":-Infinity}', "at byte"),
+        (b'{"model":"","prompt":"a\nb"}', "at byte 23"),
+        (b'{"model":"","prompt":"a","z":"\t"}', "at byte 30"),
+        (b'{"model":"","prompt":"\\ud800"}', "lone surrogate"),
+        (b'{"model":"","prompt":"\\udc00 "}', "lone surrogate"),
+        (b'{"model":"","prompt":"a","z":"\\ud800x"}', "lone surrogate"),
+        (b'{"model":"","prompt":"\xff"}', "not valid UTF-8 (byte 22)"),
+        (b'{"model":"","prompt":"a","z":"\xff"}', "not valid UTF-8 (byte 30)"),
+        (b'{"model":"","prompt":"a","\xed\xa0\x80":1}', "not valid UTF-8 (byte 26)"),
+        (b'{"model":1,"prompt":', "unexpected end"),  # no JSON comes before the wrong shape
+        (b"[" * 100_000, "nested too deeply"),
+        (b'{"z":' * 100_000, "nested too deeply"),
+    ],
+)
+def test_what_is_no_json_is_told_with_its_place(body: bytes, reason: str) -> None:
+    with pytest.raises(InvalidJson) as refusal:
+        TOKENIZE.read(body)
+    assert reason in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("body", "message", "param"),
+    [
+        (b"[]", "request body must be a JSON object", None),
+        (b'"x"', "request body must be a JSON object", None),
+        (b"null", "request body must be a JSON object", None),
+        (b"{}", "field 'model' is required", "model"),
+        (b'{"model":null,"prompt":""}', "field 'model' has the wrong shape: model must be a string, not null", "model"),
+        (b'{"model":"","prompt":["a",1]}', "prompt[1] must be a string, not a whole number", "prompt"),
+        (b'{"model":"","prompt":true}', "prompt must be a string or an array, not a boolean", "prompt"),
+        (b'{"model":"","prompt":"","prompt":""}', "field 'prompt' appears twice", "prompt"),
+        (b'{"model":"","prompt":"","pr\\u006fmpt":""}', "field 'prompt' appears twice", "prompt"),
+        (b'{"model":"","prompt":1,"prompt":""}', "field 'prompt' appears twice", "prompt"),
+        (b'{"model":"","prompt":"","pieces":null}', "pieces must be a boolean, not null", "pieces"),
+    ],
+)
+def test_a_wrong_shape_names_the_member(body: bytes, message: str, param: str | None) -> None:
+    with pytest.raises(InvalidBody) as refusal:
+        TOKENIZE.read(body)
+    assert message in str(refusal.value)
+    assert refusal.value.param == param
+
+
+@pytest.mark.parametrize(
+    ("tokens", "message"),
+    [
+        ("[1.0]", "tokens[0] must be a whole number, not a number"),
+        ("[1,1e2]", "tokens[1] must be a whole number"),
+        ("[-1]", "tokens[0] must be a whole number at least 0"),
+        ("[4294967296]", "tokens[0] must be a whole number at most 4294967295"),
+        ("[99999999999999999999999]", "tokens[0] must be a whole number at most 4294967295"),
+        ("[true]", "tokens[0] must be a whole number, not a boolean"),
+        ('["1"]', "tokens[0] must be a whole number, not a string"),
+        ("[1,[1]]", "tokens[1] must be a whole number, not an array"),
+    ],
+)
+def test_ids_are_whole_numbers_in_range(tokens: str, message: str) -> None:
+    with pytest.raises(InvalidBody) as refusal:
+        DETOKENIZE.read(f'{{"model":"","tokens":{tokens}}}'.encode())
+    assert message in str(refusal.value)
+
+
+def test_members_of_tools_must_not_come_twice_and_others_may() -> None:
+    start = b'{"text":"","tool_call_parser":"json","tools":[{"type":"function","function":'
+    assert FUNCTION_CALL.read(start + b'{"name":"a","x":1,"x":2,"parameters":{"name":1,"name":2}}}]}').tools[0].type
+    with pytest.raises(InvalidBody, match=r"field 'tools\[0\]\.function\.name' appears twice") as refusal:
+        FUNCTION_CALL.read(start + b'{"name":"a","name":"a"}}]}')
+    assert refusal.value.param == "tools"
+
+
+def test_a_position_inside_tools_is_named() -> None:
+    with pytest.raises(InvalidBody, match=r"tools\[1\]: field 'function' is required") as refusal:
+        FUNCTION_CALL.read(
+            b'{"text":"","tool_call_parser":"json","tools":[{"type":"f","function":{"name":"a"}},{"type":"f"}]}'
+        )
+    assert refusal.value.param == "tools"
+
+
+def test_unknown_members_are_ignored_at_any_depth_and_size() -> None:
+    unknown = b'"z":1,"z":2,"y":' + b"[" * 200 + b"]" * 200 + b',"x":1e999,"w":' + b"9" * 5000
+    assert TOKENIZE.read(b'{"model":"","prompt":"a",' + unknown + b"}").prompt == "a"
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(prompt=st.text(), unknown=st.dictionaries(st.text(max_size=6), values, max_size=4), escaped=st.booleans())
+def test_every_text_arrives_as_it_is(prompt: str, unknown: dict[str, Any], escaped: bool) -> None:
+    known = {field: value for field, value in unknown.items() if field not in TokenizeBody.__struct_fields__}
+    body = json.dumps({**known, "model": "m", "prompt": prompt}, ensure_ascii=escaped).encode()
+    assert TOKENIZE.read(body).prompt == prompt
+
+
+@given(st.binary(max_size=40))
+def test_any_bytes_are_read_or_refused(body: bytes) -> None:
+    try:
+        TOKENIZE.read(body)
+    except (InvalidJson, InvalidBody) as refusal:
+        assert str(refusal)
