@@ -76,6 +76,24 @@ def test_bad_header_or_key(how):
         verify(sign(claims(), **how))
 
 
+def test_any_crit_is_refused_even_what_the_library_understands():
+    from base64 import urlsafe_b64encode
+
+    from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+    from cryptography.hazmat.primitives.hashes import SHA256
+
+    def token(**header):
+        parts = [{"alg": "RS256", "kid": "k", **header}, claims()]
+        signed = b".".join(urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=") for part in parts)
+        signature = issuer_key("rsa").sign(signed, PKCS1v15(), SHA256())
+        return b".".join([signed, urlsafe_b64encode(signature).rstrip(b"=")]).decode()
+
+    assert verify(token()).subject == "alice"
+    for crit in (["b64"], [], None):
+        with pytest.raises(InvalidToken):
+            verify(token(crit=crit, b64=True))
+
+
 def test_bad_signature():
     whole = sign(claims())
     signed, _, signature = whole.rpartition(".")
