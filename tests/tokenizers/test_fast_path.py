@@ -16,7 +16,8 @@ from tests.tokenizers import miniatures
 
 PARTS = st.sampled_from(
     ["hello", " world", "<|begin|>", "<|end|>", "<|end|", "<think>", "[BOS]", "<|open|>", "\n\n", "   ", "\t", "1234",
-     "'s", "ſ", "é", "e\u0301", "中国", "😀", "\u0301", "\ufffd", "\x00", "\U00011383", "\U000323b0", "\U00016ff2", "\u1ad5"]
+     "'s", "ſ", "é", "e\u0301", "中国", "😀", "\u0301", "\ufffd", "\x00", "\U00011383", "\U000323b0", "\U00016ff2",
+     "\u1ad5"]
 )  # fmt: skip
 TEXTS = st.lists(PARTS | st.text(max_size=6), max_size=12).map("".join)
 

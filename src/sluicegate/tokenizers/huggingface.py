@@ -267,19 +267,18 @@ class HuggingFaceTokenizer:
             if not is_engine_failure(failure):
                 raise
             raise TokenizationFailed(f"Encoding failed: {reason_of(failure)}") from None
-        return [
-            Piece(
-                token_id,
-                table[token_id].decode("utf-8", "replace"),
-                table[token_id],
-                None if sequence is None else start,
-                None if sequence is None else end,
-                token_id in special,
-            )
-            for token_id, (start, end), sequence in zip(
-                encoding.ids, encoding.offsets, encoding.sequence_ids, strict=True
-            )
+        spans = [
+            None if sequence is None else span
+            for span, sequence in zip(encoding.offsets, encoding.sequence_ids, strict=True)
         ]
+        if self.decodes_by_bytes:
+            _close_gaps(spans, len(text))
+        pieces: list[Piece] = []
+        for token_id, span in zip(encoding.ids, spans, strict=True):
+            start, end = span or (None, None)
+            data = table[token_id]
+            pieces.append(Piece(token_id, data.decode("utf-8", "replace"), data, start, end, token_id in special))
+        return pieces
 
     def _with_whole_offsets(self) -> Reference:
         """The reference, with offsets that include the blank in front of a word (`trim_offsets` switched off)."""
@@ -320,6 +319,22 @@ def _without_surroundings(tokenizer_json: bytes) -> bytes:
     return msgspec.json.encode(
         {**parts, **dict.fromkeys(("post_processor", "padding", "truncation"), msgspec.Raw(b"null"))}
     )
+
+
+def _close_gaps(spans: list[tuple[int, int] | None], length: int) -> None:
+    """Let tokens of a composed character cover all it was composed of; the library counts the first one only.
+
+    `length` is the text's, in code points. Several tokens of one character share its span.
+    """
+    group: tuple[int, int] | None = None
+    following = length
+    for place in range(len(spans) - 1, -1, -1):
+        if (span := spans[place]) is None:
+            continue
+        if span != group:
+            following = length if group is None else group[0]
+            group = span
+        spans[place] = (span[0], max(span[1], following))
 
 
 def _padded_rows(tokens: int) -> int:

@@ -56,8 +56,16 @@ def ends_inside_character(pieces: Sequence[Piece]) -> bool:
     tail = b"".join(piece.bytes for piece in pieces[-4:])[-4:]
     for length in range(1, len(tail) + 1):
         first = tail[-length]
-        if first & 0xC0 != 0x80:
-            decoder = _utf8("replace")
-            decoder.decode(tail[-length:])
-            return bool(decoder.getstate()[0])
+        if first & 0xC0 == 0x80:
+            continue
+        needed = 2 if 0xC2 <= first <= 0xDF else 3 if first & 0xF0 == 0xE0 else 4 if 0xF0 <= first <= 0xF4 else 0
+        missing = needed - length
+        return missing > 0 and any(_is_character(tail[-length:] + byte * missing) for byte in (b"\x80", b"\xbf"))
     return False
+
+
+def _is_character(data: bytes) -> bool:
+    try:
+        return len(data.decode()) == 1
+    except UnicodeDecodeError:
+        return False

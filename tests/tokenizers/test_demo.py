@@ -1,0 +1,48 @@
+"""The demo tokenizers, and what importing the package costs."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from sluicegate.tokenizers import TokenizerEngineMissing, demo, demo_tokenizers
+from sluicegate.tokenizers.demo import merges_of
+from sluicegate.tokenizers.errors import TokenizerFileInvalid
+
+
+def test_merges_are_those_byte_pair_encoding_arrives_at() -> None:
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    for token in (b"aa", b"ab", b"aab", b"aaab", b"bc", b"abc"):
+        ranks[token] = len(ranks)
+    # "abc": "ab" comes before "bc", so it is ab+c; "aab": "aa" first, then aa+b; "aaab": aa, then a+b, then aa+ab.
+    assert list(merges_of(ranks))[2:] == [(b"aa", b"b"), (b"aa", b"ab"), (b"b", b"c"), (b"ab", b"c")]
+
+
+def test_token_that_no_merge_makes_is_refused() -> None:
+    with pytest.raises(TokenizerFileInvalid, match="rank 2"):
+        list(merges_of({b"a": 0, b"b": 1, b"xyz": 2}))
+
+
+def test_missing_package_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(demo, "files", lambda _: [])
+    for load in demo_tokenizers().values():
+        with pytest.raises(TokenizerEngineMissing, match=r"pip install 'sluicegate\[demo\]'"):
+            load()
+
+
+def test_importing_the_package_imports_no_engine() -> None:
+    heavy = (
+        "tokenizers",
+        "tiktoken",
+        "splintr",
+        "huggingface_hub",
+        "jinja2",
+        "sentencepiece",
+        "mistral_common",
+        "numpy",
+    )
+    code = f"import sys, sluicegate.tokenizers; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
