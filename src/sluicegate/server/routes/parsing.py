@@ -14,7 +14,6 @@ import sluicegate
 from sluicegate.answers import CalledFunction
 from sluicegate.core.errors import ConflictingStart, TextLimitExceeded, UnknownDialect
 from sluicegate.core.events import Diagnostic, Outcome, Span
-from sluicegate.dialects.detection import PASSTHROUGH
 from sluicegate.server.body import BodyReader, InvalidBody
 from sluicegate.server.request import Request
 from sluicegate.server.response import Response, encode_json
@@ -59,7 +58,7 @@ class ReasoningBody(msgspec.Struct, gc=False):
 
     text: str
     reasoning_parser: str
-    in_reasoning: bool | UnsetType = UNSET
+    in_reasoning: bool | UnsetType | None = None
     prompt: str | UnsetType = UNSET
     explain: bool = False
 
@@ -149,8 +148,6 @@ def _function_call(wanted: FunctionCallBody) -> Response:
 def _reasoning(wanted: ReasoningBody) -> Response:
     in_reasoning = wanted.in_reasoning if isinstance(wanted.in_reasoning, bool) else None
     prompt = wanted.prompt if isinstance(wanted.prompt, str) else None
-    if in_reasoning and wanted.reasoning_parser == PASSTHROUGH:
-        raise InvalidBody("field 'in_reasoning' needs a parser that reads reasoning", "in_reasoning")
     try:
         outcome = sluicegate.parse_reasoning(
             wanted.text, wanted.reasoning_parser, in_reasoning=in_reasoning, prompt=prompt

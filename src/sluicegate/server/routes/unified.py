@@ -42,7 +42,7 @@ class Parsing(msgspec.Struct, gc=False, kw_only=True):
     tool_call_parser: str | UnsetType = UNSET
     reasoning_parser: str | UnsetType = UNSET
     tools: list[Tool] | UnsetType = UNSET
-    in_reasoning: bool | UnsetType = UNSET
+    in_reasoning: bool | UnsetType | None = None
     prompt: str | UnsetType = UNSET
     keep_frame: bool = False
     explain: bool = False
@@ -113,12 +113,6 @@ class UnifiedRoutes:
         choice = self._choose(model, tools, reasoning)
         if model is None and choice.tools.decided_by == choice.reasoning.decided_by == "nothing":
             raise InvalidBody("one of 'model', 'tool_call_parser' and 'reasoning_parser' is required", "model")
-        if wanted.in_reasoning is True and choice.reasoning_parser == PASSTHROUGH:
-            why = choice.reasoning.why
-            raise InvalidBody(
-                f"field 'in_reasoning' needs a reasoning parser, and 'passthrough' reads no reasoning ({why})",
-                "in_reasoning",
-            )
         return choice
 
     def _in_thread(self, work: Callable[[], Response]) -> Awaitable[Response]:
@@ -172,7 +166,7 @@ class UnifiedRoutes:
     def answer(self, wanted: Parsing, outcome: Outcome, choice: Choice, length: int) -> ParseAnswer:
         """The answer for the outcome of a text of `length` code points."""
         if wanted.explain:
-            outcome = _with_choice(outcome, choice, length)
+            outcome = _with_choice(outcome, choice, wanted, length)
         return parse_answer(outcome, choice, call_id=self._call_id, explain=wanted.explain)
 
     def _call_id(self) -> str:
@@ -228,13 +222,17 @@ def _given(value: Any) -> Any:
     return None if value is UNSET else value
 
 
-def _with_choice(outcome: Outcome, choice: Choice, length: int) -> Outcome:
-    """The outcome with a diagnostic for each side for which nothing better than passthrough was found."""
-    found = [
-        Diagnostic("no_parser", "warning", 0, length, f"no {kind} parser was chosen: {side.why}")
+def _with_choice(outcome: Outcome, choice: Choice, wanted: Parsing, length: int) -> Outcome:
+    """The outcome with what its caller should know of the parsers: none was found, or a member has no effect."""
+    said = [
+        ("no_parser", f"no {kind} parser was chosen: {side.why}")
         for kind, side in (("tool-call", choice.tools), ("reasoning", choice.reasoning))
         if side.decided_by == "nothing"
     ]
+    if isinstance(wanted.in_reasoning, bool) and choice.reasoning_parser == PASSTHROUGH:
+        why = choice.reasoning.why
+        said.append(("no_effect", f"in_reasoning has no effect: the parser passthrough reads no reasoning ({why})"))
+    found = [Diagnostic(code, "warning", 0, length, message) for code, message in said]
     return msgspec.structs.replace(outcome, diagnostics=(*outcome.diagnostics, *found)) if found else outcome
 
 
