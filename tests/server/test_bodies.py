@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any
 
@@ -127,7 +128,5 @@ def test_every_text_arrives_as_it_is(prompt: str, unknown: dict[str, Any], escap
 
 @given(st.binary(max_size=40))
 def test_any_bytes_are_read_or_refused(body: bytes) -> None:
-    try:
-        TOKENIZE.read(body)
-    except (InvalidJson, InvalidBody) as refusal:
-        assert str(refusal)
+    with contextlib.suppress(InvalidJson, InvalidBody):
+        assert TOKENIZE.read(body).model is not None

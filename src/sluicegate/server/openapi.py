@@ -38,7 +38,12 @@ Shape: TypeAlias = type | tuple[type, ...] | str | Schema
 """Structs, of which one fits; the name of a schema below; or a schema."""
 
 _TEXT: Schema = {"type": "string"}
-_EVENTS: Schema = {"type": "string", "description": "Server-Sent Events, each with one JSON object as its data"}
+_EVENTS: Schema = {
+    "type": "object",
+    "description": "Server-Sent Events, each with one JSON object as its data",
+    "properties": {"event": _TEXT, "data": _TEXT},
+    "required": ["data"],
+}
 
 
 def _object(**members: Schema) -> Schema:
