@@ -1,13 +1,14 @@
 """Load above capacity: do admitted requests keep their latency, and does every other one get its documented refusal?
 
-    python -m benchmarks.load [--seconds 10] [limiter] [scheduler] [drain]
+    python -m benchmarks.load [--seconds 10] [limiter] [scheduler] [hostile] [drain]
 
-Three scenarios, each against a service of its own:
+Four scenarios, each against a service of its own:
 
 - `limiter`: requests arrive at twice the rate that the service can work off. Admitted ones must keep a p99 below
   twice the unloaded p99, all others must be refused with `admission_queue_full`.
 - `scheduler`: requests of class `bulk` flood the service, those of `interactive` come in at an
   eighth of its capacity and must keep their p99 as above.
+- `hostile`: idle connections by the thousand and uploads that have stopped. Others must keep their p99 as above.
 - `drain`: SIGTERM under load. Every request that was sent must be answered, and the exit status must be 0.
 
 In all of them no request may be lost, and none answered twice: each answer carries the id of its request, and the
@@ -23,6 +24,7 @@ import contextlib
 import json
 import os
 import pathlib
+import resource
 import signal
 import socket
 import statistics
@@ -35,6 +37,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 MODEL = "qwen3"
+IDLE_CONNECTIONS, UPLOADS = 10_000, 1_000
 WORDS = "The sluice lets through what the river carries, and holds back what the mill cannot take. "
 REFUSALS = {
     "admission_queue_full",
@@ -278,7 +281,28 @@ async def drain(seconds: float, characters: int) -> list[str]:
         return problems + ([f"exit status {status}, promised is 0"] if status else [])
 
 
-SCENARIOS = {"limiter": limiter, "scheduler": scheduler, "drain": drain}
+async def hostile(seconds: float, characters: int) -> list[str]:
+    """Idle connections and uploads that go nowhere, beside ordinary requests."""
+    del characters
+    path = "/parse/reasoning"
+    body = json.dumps({"text": "<think>" + WORDS * 20 + "</think>" + WORDS, "reasoning_parser": "qwen3"}).encode()
+    descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    idle, uploads = min(IDLE_CONNECTIONS, descriptors // 2), min(UPLOADS, descriptors // 10)
+    with serving() as target, contextlib.ExitStack() as connections:
+        unloaded = await measure_unloaded(target, path, body)
+        print(f"  {idle} idle connections, {uploads} uploads that have stopped")
+        for number in range(idle + uploads):
+            connection = connections.enter_context(socket.create_connection(("127.0.0.1", target.port), 20))
+            if number >= idle:
+                connection.sendall(f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{{".encode())
+        client = Client(target, path, body)
+        began = time.perf_counter()
+        while time.perf_counter() - began < seconds:
+            await client.one_by_one(50)
+        return judge(target, path, {"ordinary": client}, unloaded, "ordinary")
+
+
+SCENARIOS = {"limiter": limiter, "scheduler": scheduler, "hostile": hostile, "drain": drain}
 
 
 def main() -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import resource
 import signal
 import time
 
@@ -13,6 +15,7 @@ from sluicegate.settings import Settings
 from .connections import Connections
 from .listeners import Listener, bind, metrics_application, probes_application, timeouts, tls_context
 from .logs import configure_logs, get_logger
+from .playground import PREFIX as PLAYGROUND
 from .service import Service
 
 TICK_SECONDS = 0.25
@@ -28,8 +31,16 @@ def run(settings: Settings, *, ignored_flags: tuple[str, ...] = ()) -> None:
     configure_logs(settings.log_level, as_json=settings.log_json, directory=settings.log_dir)
     for flag in ignored_flags:
         get_logger().warning("flag_without_effect", flag=flag)
+    _allow_many_connections()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(settings))
+
+
+def _allow_many_connections() -> None:
+    """Use all the file descriptors that this process may have: what it starts with is often as few as 1,024."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 async def _serve(settings: Settings) -> None:
@@ -66,6 +77,8 @@ async def _serve(settings: Settings) -> None:
     ticking = asyncio.create_task(_tick(listeners))
     await service.start()
     log.info("listening", host=settings.host, port=settings.port, tls=tls is not None)
+    if settings.shows_playground:
+        log.info("playground", url=_playground_url(settings, tls is not None))
     received = await stop.get()
     grace = settings.shutdown_grace_period_secs
     if received == signal.SIGINT:
@@ -80,6 +93,13 @@ async def _serve(settings: Settings) -> None:
     ticking.cancel()
     await service.stop()
     log.info("stopped")
+
+
+def _playground_url(settings: Settings, tls: bool) -> str:
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    # Nobody can go to "all addresses", but this machine is one of them.
+    host = {"0.0.0.0": "127.0.0.1", "[::]": "[::1]"}.get(host, host)  # noqa: S104
+    return f"{'https' if tls else 'http'}://{host}:{settings.port}{PLAYGROUND}/"
 
 
 async def _tick(listeners: list[Listener]) -> None:
