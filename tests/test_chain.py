@@ -74,6 +74,13 @@ def test_a_call_that_a_reasoning_marker_interrupts_has_a_span_for_each_part() ->
     assert {span.call for span in parts} == {0}
 
 
+def test_thoughts_that_only_the_tool_format_sees_are_in_neither_text() -> None:
+    text = "a<|close|>think<|sep|>b<|open|>think<|sep|>c<|close|>think<|sep|>d"
+    reading = Machine("kimi_k3", "kimi_k3")
+    outcome = check_events([*reading.feed(text), *reading.finish()], text)
+    assert (outcome.reasoning, outcome.content) == ("a", "bd")
+
+
 def test_reasoning_markers_inside_a_call_are_data_and_not_reported() -> None:
     text = 'a</think>b<tool_call>{"name": "f", "arguments": {"x": "</think>"}}</tool_call>'
     outcome = sluicegate.parse(text, tool_call_parser="qwen", reasoning_parser="qwen3")

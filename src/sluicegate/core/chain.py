@@ -19,6 +19,7 @@ from sluicegate.core.events import (
     Frame,
     Markup,
     Part,
+    Reasoning,
 )
 from sluicegate.core.machine import FormatMachine
 from sluicegate.core.offsets import OffsetMap
@@ -78,6 +79,10 @@ class Chain:
         for event in events:
             if isinstance(event, CallEnd):
                 self._calls.append(self._offsets.raw_range(event.start, event.end))
+            elif isinstance(event, Reasoning):
+                # What the tool format takes for thoughts is answer to the reasoning format: as when the one parses
+                # what the other left, it is in neither text.
+                event = Markup(event.start, event.end)  # noqa: PLW2901
             if identity:
                 yield event
             else:
