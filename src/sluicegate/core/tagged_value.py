@@ -168,7 +168,10 @@ class ValueReader:
             signs = self._inside if close is None else self._behind
             sign, at, end, match = signs.find(window.text, window.pos, window.final, suffix)
             if close is None:
-                if at > window.pos:
+                if sign is None and window.final:
+                    # What may be the beginning of a tag is no part of a value that was cut off.
+                    write(window.text[window.pos : signs.find(window.text, window.pos, False, suffix)[1]])
+                elif at > window.pos:
                     write(window.text[window.pos : at])
             elif window.base + at - close.end > limit:
                 session.known = window.base + at
@@ -190,6 +193,9 @@ class ValueReader:
                     if close is not None:
                         write(window.slice(close.value_end, start))
                     return End(start, "closer")
+                if counts is None:
+                    window.pos = len(window.text)
+                    continue
                 damage = start if damage < 0 else damage
                 if close is None:
                     write(window.slice(start, window.offset))
@@ -235,8 +241,8 @@ class ValueReader:
         passed = session.passed_keys
         return close.end <= session.known and not any(passed.get(key, -1) >= close.end for key in open_keys)
 
-    def counts(self, session: Session, end: int, suffix: str) -> Generator[None, None, bool]:
-        """Whether the call goes on behind a closing tag that ends at position `end`.
+    def counts(self, session: Session, end: int, suffix: str) -> Generator[None, None, bool | None]:
+        """Whether the call goes on behind a closing tag that ends at position `end`; None if the text ends too early.
 
         Consumes the tag and the white space behind it, a line break at its end excepted where the tag does not count.
         """
@@ -259,8 +265,10 @@ class ValueReader:
                 if suffix_of(match) == suffix:
                     return True
                 break
-            if window.final or continues.may_match(window.text, window.pos) is None:
+            if continues.may_match(window.text, window.pos) is None:
                 break
+            if window.final:
+                return None
             yield
         if last == "\n":
             window.rewind(window.offset - 1)
