@@ -15,8 +15,8 @@ $(READY): pyproject.toml constraints.txt
 
 install: $(READY)  ## Set up .venv with everything that development needs
 
-run: $(READY)  ## Start the service with the bundled tokenizers on port 30000
-	$(BIN)/sluicegate serve --demo
+run: $(READY)  ## Start the service with the bundled tokenizers and the playground: http://127.0.0.1:30000/playground/
+	$(BIN)/sluicegate serve --demo --host 127.0.0.1
 
 test: $(READY)  ## Run all tests
 	scripts/test

@@ -25,6 +25,7 @@ Seconds = Annotated[float, Meta(ge=0, le=1e9)]
 Port = Annotated[int, Meta(ge=1, le=65535)]
 Texts = tuple[str, ...]
 PriorityClass = Literal["bulk", "default", "interactive", "system"]
+OnOrOff = Literal["on", "off"]
 
 
 def _describe(
@@ -65,6 +66,15 @@ class Settings(Struct, frozen=True, kw_only=True):
     ] = ()
     tls_cert_path: Annotated[str | None, _describe("Listeners", "PEM certificate chain; with --tls-key-path")] = None
     tls_key_path: Annotated[str | None, _describe("Listeners", "PEM private key; with --tls-cert-path")] = None
+
+    playground: Annotated[
+        OnOrOff | None,
+        _describe(
+            "Listeners",
+            "serve the playground at /playground; default: on where --host is a loopback address",
+            metavar="on|off",
+        ),
+    ] = None
 
     model_path: Annotated[
         str | None,
@@ -227,6 +237,19 @@ class Settings(Struct, frozen=True, kw_only=True):
     def metrics_host(self) -> str:
         """The address of the metrics listener."""
         return self.prometheus_host or self.host
+
+    @property
+    def on_loopback(self) -> bool:
+        """Whether the main port can be reached from this machine alone."""
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+    @property
+    def shows_playground(self) -> bool:
+        """Whether the playground is served."""
+        return self.on_loopback if self.playground is None else self.playground == "on"
 
     @property
     def startup_tokenizer(self) -> str | None:

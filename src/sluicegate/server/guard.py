@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 import time
 from collections.abc import Awaitable, Iterable
 from dataclasses import dataclass
@@ -64,9 +63,7 @@ def read_access_rules(settings: Settings, fetcher: Fetcher | None = None) -> Acc
         tokens=tokens is not None,
     )
     warnings = [f"{name}: other users can read '{path}'" for name, path in files.items() if others_can_read(Path(path))]
-    warnings += [
-        f"SECURITY POSTURE: {line}" for line in open_planes(configuration, loopback=_is_loopback(settings.host))
-    ]
+    warnings += [f"SECURITY POSTURE: {line}" for line in open_planes(configuration, loopback=settings.on_loopback)]
     return AccessRules(
         configuration, serving_keys(shared, tenants), control_plane_keys(control), tokens, location, tuple(warnings)
     )
@@ -102,13 +99,6 @@ def _token_rules(settings: Settings, fetcher: Fetcher) -> tuple[TokenRules | Non
     except ForbiddenUrl as error:
         raise InvalidSetting("jwt_jwks_uri" if url else "jwt_issuer", url or issuer, str(error)) from None
     return TokenRules(issuer, audience, roles), KeySetLocation(fetcher.get, issuer, url)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def build_guard(settings: Settings) -> tuple[ServiceGuard | None, tuple[str, ...]]:
