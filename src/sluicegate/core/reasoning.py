@@ -85,20 +85,14 @@ def report_unclosed(context: Context, start: int, *, by_call: bool = False) -> N
     if by_call:
         context.report("unclosed_reasoning", "info", start, end, "a call ended the reasoning, without an end marker")
     else:
-        context.report("unclosed_reasoning", "warning", start, end, "the output ended inside the reasoning")
+        context.report("unclosed_reasoning", "info", start, end, "the output ended inside the reasoning")
 
 
 def report_stray(context: Context, start: int, marker: str, *, dropped: bool) -> None:
     """The reasoning marker at offset `start` opened and closed nothing."""
     what = "was dropped: it closed nothing" if dropped else "is text here"
-    context.report(
-        "stray_reasoning_marker",
-        "info" if dropped else "warning",
-        start,
-        start + len(marker),
-        f"{marker} {what}",
-        raw=marker,
-    )
+    end = start + len(marker)
+    context.report("stray_reasoning_marker", "warning", start, end, f"{marker} {what}", raw=marker)
 
 
 def send_rest(context: Context, markers: Markers) -> Steps:

@@ -10,6 +10,7 @@ import msgspec
 from sluicegate.core.collect import collect
 from sluicegate.core.context import Context
 from sluicegate.core.machine import FormatMachine, ReasoningFormat, ToolFormat
+from sluicegate.dialects.examples import REASONING_EXAMPLES, TOOL_EXAMPLES
 from sluicegate.dialects.model_table import MODEL_TABLE
 from sluicegate.dialects.registry import REASONING, TOOLS
 from sluicegate.plugins import load_installed_formats
@@ -19,7 +20,7 @@ DOCUMENTATION = "https://github.com/sluicegate/sluicegate/tree/main/docs/formats
 
 class FormatEntry(msgspec.Struct, frozen=True):
     """One format. `models` are patterns of model names, `markers` what opens its blocks, `start` the side on which an
-    output begins unless the request says otherwise.
+    output begins unless the request says otherwise. `example` is a minimal output, empty for formats of others.
     """
 
     kind: Literal["tool_call", "reasoning"]
@@ -27,6 +28,7 @@ class FormatEntry(msgspec.Struct, frozen=True):
     models: tuple[str, ...]
     markers: tuple[str, ...]
     start: Literal["content", "reasoning"]
+    example: str
     documentation: str
 
 
@@ -34,13 +36,18 @@ class FormatEntry(msgspec.Struct, frozen=True):
 def list_formats() -> list[FormatEntry]:
     """All formats, those of installed packages included, in the order in which they were added."""
     load_installed_formats()
-    tools = [_entry("tool_call", form, 1, "content") for form in TOOLS.formats]
-    return tools + [_entry("reasoning", form, 2, _start(form)) for form in REASONING.formats]
+    tools = [_entry("tool_call", form, "content") for form in TOOLS.formats]
+    return tools + [_entry("reasoning", form, _start(form)) for form in REASONING.formats]
 
 
-def _entry(kind: Any, form: ToolFormat | ReasoningFormat, column: int, start: Any) -> FormatEntry:
+def _entry(kind: Any, form: ToolFormat | ReasoningFormat, start: Any) -> FormatEntry:
+    name = form.names[0]
+    column, examples, page = (
+        (1, TOOL_EXAMPLES, name) if kind == "tool_call" else (2, REASONING_EXAMPLES, f"reasoning-{name}")
+    )
     models = tuple(row[0] for row in MODEL_TABLE if row[column] in form.names)
-    return FormatEntry(kind, form.names, models, form.markers, start, f"{DOCUMENTATION}/{form.names[0]}.md")
+    example = examples.get(name, "")
+    return FormatEntry(kind, form.names, models, form.markers, start, example, f"{DOCUMENTATION}/{page}.md")
 
 
 def _start(form: ReasoningFormat) -> str:
