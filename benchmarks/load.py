@@ -38,6 +38,7 @@ from dataclasses import dataclass, field
 
 MODEL = "qwen3"
 IDLE_CONNECTIONS, UPLOADS = 10_000, 1_000
+UPLOAD_HEADERS = "Content-Type: application/json\r\nContent-Length: 99"
 WORDS = "The sluice lets through what the river carries, and holds back what the mill cannot take. "
 REFUSALS = {
     "admission_queue_full",
@@ -294,7 +295,7 @@ async def hostile(seconds: float, characters: int) -> list[str]:
         for number in range(idle + uploads):
             connection = connections.enter_context(socket.create_connection(("127.0.0.1", target.port), 20))
             if number >= idle:
-                connection.sendall(f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{{".encode())
+                connection.sendall(f"POST {path} HTTP/1.1\r\nHost: x\r\n{UPLOAD_HEADERS}\r\n\r\n{{".encode())
         client = Client(target, path, body)
         began = time.perf_counter()
         while time.perf_counter() - began < seconds:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 
 SETTLED_SECONDS = 0.5
+SWEPT_AT_ONCE = 1000
 
 
 class Timeouts(NamedTuple):
@@ -27,6 +28,7 @@ class Connections:
 
     def __init__(self, timeouts: Timeouts, changed: Callable[[int], None] = lambda _change: None) -> None:
         self.open: set[Connection] = set()
+        self._unswept: list[Connection] = []
         self.draining = False
         self.date = b""
         self._timeouts = timeouts
@@ -60,11 +62,17 @@ class Connections:
     def sweep(self, now: float, wall_clock: float) -> None:
         """Close the connections that have outlived a limit.
 
+        Of very many only some are looked at each time, so that nobody's request has to wait for all of them.
         `now` is a reading of the monotonic clock, `wall_clock` the seconds since 1970 for `date`.
         """
         self.date = b"date: " + formatdate(wall_clock, usegmt=True).encode() + b"\r\n"
         head, idle = self._timeouts
-        for connection in list(self.open):
+        if not self._unswept:
+            self._unswept = list(self.open)
+        some, self._unswept = self._unswept[:SWEPT_AT_ONCE], self._unswept[SWEPT_AT_ONCE:]
+        for connection in some:
+            if connection not in self.open:
+                continue
             if connection.lingers_until:
                 if now >= connection.lingers_until:
                     connection.transport.abort()
