@@ -14,7 +14,7 @@ import pytest
 from sluicegate.core.errors import InvalidSetting
 from sluicegate.server.admission import build_admission
 from sluicegate.settings import resolve
-from tests.support.in_process import asked_in_process
+from tests.support.application import asked_in_process
 from tests.support.service import Service, running
 
 TEXT = {"model": "none", "prompt": "four"}  # an admitted request is answered 400: there is no tokenizer

@@ -17,7 +17,7 @@ import structlog.testing
 from sluicegate.core.errors import InvalidSetting
 from sluicegate.server.guard import build_guard, read_access_rules
 from sluicegate.settings import resolve
-from tests.support.in_process import asked_in_process
+from tests.support.application import asked_in_process
 from tests.support.service import free_port
 from tests.support.tokens import issuer_key, public_jwk, sign
 

@@ -156,7 +156,7 @@ def test_detection(service: InProcess) -> None:
     assert (by_name["tool_call_parser"], by_name["reasoning_parser"], by_name["pattern"]) == ("qwen", "qwen3", "qwen3")
     by_text = service("POST", "/parse/detect", {"text": f"<think>a</think>{CALL}"}).json()
     assert "tool_call_parser" not in by_text
-    best = [entry for entry in by_text["candidates"] if entry["kind"] == "tool_call"][0]
+    best = next(entry for entry in by_text["candidates"] if entry["kind"] == "tool_call")
     assert best["parser"] == "qwen"
     assert best["reasons"]
     assert service("POST", "/parse/detect", {}).status == 422

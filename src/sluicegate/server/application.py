@@ -24,6 +24,7 @@ Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 Head: TypeAlias = list[tuple[bytes, bytes]]
+Trace: TypeAlias = Callable[[Request, Callable[[], Awaitable[Response]]], Awaitable[Response]]
 SESSION_ROUTE = Route("/parse/session", "control", "parse", {})
 Mounted: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
@@ -33,6 +34,7 @@ class Application:
 
     `mounted` answers the paths under its prefixes with ASGI applications of their own, such as that of the
     playground; they are public. `sessions` are WebSockets by path, guarded as the control plane is.
+    `trace` is asked to make the answer of each request.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class Application:
         cross_origin: CrossOrigin | None = None,
         mounted: dict[str, Mounted] | None = None,
         sessions: dict[str, Mounted] | None = None,
+        trace: Trace | None = None,
     ) -> None:
         self.routes = routes
         self.limits = limits
@@ -56,6 +59,7 @@ class Application:
         self.cross_origin = cross_origin
         self.mounted = mounted or {}
         self.sessions = sessions or {}
+        self.trace = trace
         self._request_id_headers = [name.lower().encode() for name in request_id_headers]
         # Ids must differ, not be secret: a generator that was seeded by the system, without a call to it each time.
         self._bits = random.Random(random.SystemRandom().getrandbits(256)).getrandbits  # noqa: S311
@@ -74,7 +78,10 @@ class Application:
         headers = dict(reversed(scope["headers"]))
         request = self.new_request(scope["method"], path, headers, scope["client"][0] if scope["client"] else "")
         try:
-            response = await self._respond(request, receive)
+            if self.trace is None:
+                response = await self._respond(request, receive)
+            else:
+                response = await self.trace(request, partial(self._respond, request, receive))
             await self._send(request, response, send)
         except (Disconnected, TimeoutError):
             pass
@@ -90,6 +97,8 @@ class Application:
         Goes through the same checks as `__call__`. Where the answer has to be waited for, it is an application that
         has read the request and only has to send it.
         """
+        if self.trace is not None:
+            return None
         path = raw_path.decode("latin-1")
         route = self.routes.fixed.get(path)
         endpoint = None if route is None else route.endpoints.get(method)

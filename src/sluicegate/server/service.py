@@ -6,12 +6,13 @@ import time
 from functools import partial
 
 from sluicegate.admission.observer import TenantLabels
+from sluicegate.core.errors import InvalidSetting
 from sluicegate.settings import Settings
 from sluicegate.tokenizers.store import TokenizerStore
 
 from .admission import build_admission
 from .admission_metrics import AdmissionMetrics
-from .application import Application
+from .application import Application, Trace
 from .body import Limits
 from .cors import CrossOrigin
 from .guard import build_guard
@@ -21,6 +22,8 @@ from .logs import get_logger
 from .metrics import Metrics
 from .openapi import openapi_route
 from .parser_choice import ParserChoice, check_parsers, parsers_of_checkpoint
+from .playground import PREFIX as PLAYGROUND
+from .playground import Playground
 from .routes.health import health_routes
 from .routes.parsing import parsing_routes
 from .routes.streaming import SESSION_PATH, StreamingRoutes
@@ -84,6 +87,8 @@ class Service:
             guard=self._guard,
             admission=admission,
             cross_origin=CrossOrigin(settings.cors_allowed_origins) if settings.cors_allowed_origins else None,
+            trace=_tracing() if settings.tracing_enabled else None,
+            mounted={PLAYGROUND: Playground()} if settings.shows_playground else None,
             sessions={SESSION_PATH: streaming.session},
         )
 
@@ -105,3 +110,12 @@ class Service:
     def _parsers_of_workers(self, model: str) -> tuple[str | None, str | None]:
         found = self._workers.parsers_for(model)
         return (None, None) if found is None else (found.tool, found.reasoning)
+
+
+def _tracing() -> Trace:
+    try:
+        from .tracing import Tracing  # noqa: PLC0415 - needs the extra `otel`
+    except ModuleNotFoundError:
+        reason = "needs OpenTelemetry: pip install 'sluicegate[otel]'"
+        raise InvalidSetting("tracing_enabled", "true", reason) from None
+    return Tracing()
