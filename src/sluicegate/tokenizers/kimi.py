@@ -49,8 +49,18 @@ def cut(text: str) -> list[str]:
 
 def _cut_runs(window: str) -> Iterator[str]:
     start = 0
-    for run in _LONG_RUNS.finditer(window):
+    for run in _LONG_RUNS.finditer(window) if _may_have_long_run(window) else ():
         for end in range(run.start() + RUN, run.end(), RUN):
             yield window[start:end]
             start = end
     yield window[start:]
+
+
+def _may_have_long_run(window: str) -> bool:
+    """Look at aligned blocks only, one of which a run of more than RUN characters fills."""
+    block = RUN // 2
+    for start in range(0, len(window) - block + 1, block):
+        part = window[start : start + block]
+        if part.isspace() or len(part.split(maxsplit=1)[0]) == block:
+            return True
+    return False
