@@ -179,6 +179,9 @@ class BlockFormat(ABC):
                     reach = (reach & closers) or reach if reach else closers
                     continue
                 reach = frozenset[str]()
+                if self.sections and not open_section:
+                    start, message = window.offset, f"{literal!r} opens a call outside a section"
+                    context.report("missing_wrapper", "info", start, start + found.size, message)
                 if session.word_start < 0 and not (form.trial and found.verdict == "counts"):
                     outline.block()
                 if found.verdict == "cut":
