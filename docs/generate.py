@@ -1,0 +1,11 @@
+"""Writes the pages of docs/ that are made from the code: `make docs`."""
+
+from __future__ import annotations
+
+import pathlib
+import runpy
+
+HERE = pathlib.Path(__file__).parent
+
+for script in ("reasoning_pages.py", "settings_page.py"):
+    runpy.run_path(str(HERE / script), run_name="__main__")
