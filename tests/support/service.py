@@ -41,7 +41,7 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def running(
-    *flags: str, ready: str = "/readiness", seconds: float = 60, cwd: pathlib.Path | None = None
+    *flags: str, ready: str = "/readiness", seconds: float = 240, cwd: pathlib.Path | None = None
 ) -> Iterator[Service]:
     """Start `sluicegate serve` with these flags and end it afterwards."""
     port, metrics_port = free_port(), free_port()
