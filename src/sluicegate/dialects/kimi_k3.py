@@ -21,6 +21,7 @@ from sluicegate.core.tags import Role, Stop, Tag
 from sluicegate.core.thinking import Channel
 
 OPEN, CLOSE, SEPARATOR = "<|open|>", "<|close|>", "<|sep|>"
+ATTRIBUTES: Final = either((Run(SPACE_CLASS, 1, 1), Run("^<")), "")
 WORD_ENDS: Final = either((Run(SPACE_CLASS, 1, 1),), SEPARATOR)
 
 
@@ -51,7 +52,7 @@ KIMI_K3 = Tagged(
         _tag(CLOSE, "tools", "section_end", "before"),
         CALL_END,
         ARGUMENT_END,
-        ARGUMENT,
+        Tag(literal=OPEN, rest=Pattern(SPACE, "argument", ATTRIBUTES, SEPARATOR)),
     ),
     channel=Channel(opener=_tag(OPEN, "think", "channel"), closer=_tag(CLOSE, "think"), breaks=(RESPONSE, TOOLS)),
     unstopped_is_cut=True,
@@ -74,7 +75,7 @@ KIMI_K3 = Tagged(
             rest=Pattern(
                 SPACE,
                 "call",
-                either((Run(SPACE_CLASS, 1, 1), Run("^<")), ""),
+                ATTRIBUTES,
                 SEPARATOR,
                 SPACE,
                 either((OPEN, SPACE, "argument", WORD_ENDS), (CLOSE, SPACE, "call", SPACE, SEPARATOR)),
