@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pathlib
+import re
 from typing import Any
 
 import pytest
@@ -9,7 +11,6 @@ import pytest
 import sluicegate
 from sluicegate import InvalidDialect
 from sluicegate.dialects import checking, declared
-from sluicegate.dialects.registry import FormatTable
 from sluicegate.dialects.response_template import import_response_template
 
 REASONING = """
@@ -137,12 +138,8 @@ def test_a_file_that_declares_nothing_sensible_says_why(text: str, message: str)
     assert message in problems[0]
 
 
-def test_registered_formats_have_everything_that_built_in_ones_have(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("TOOLS", "REASONING"):
-        table: FormatTable[Any] = getattr(declared.registry, name)
-        monkeypatch.setattr(table, "_by_name", dict(table._by_name))
-        monkeypatch.setattr(table, "_markers", {marker: list(forms) for marker, forms in table._markers.items()})
-        monkeypatch.setattr(table, "_foreign", {})
+@pytest.mark.usefixtures("own_registry")
+def test_registered_formats_have_everything_that_built_in_ones_have() -> None:
     assert declared.register_formats(REASONING + OBJECT) == ("acme",)
     outcome = sluicegate.parse(
         '[THINK]a[CALL]{"tool": "f", "input": {}}[/CALL]', tool_call_parser="acme", reasoning_parser="acme"
@@ -262,3 +259,11 @@ def test_what_has_no_counterpart_is_refused_with_its_place(declaration: dict[str
     with pytest.raises(InvalidDialect) as refused:
         import_response_template(declaration, "mine")
     assert message in str(refused.value)
+
+
+def test_the_example_of_the_guide_is_a_format() -> None:
+    guide = (pathlib.Path(__file__).parent.parent.parent / "docs/guide/own-formats.md").read_text("utf-8")
+    (file, _package) = re.findall(r"^```toml\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
+    assert checking.check_file(file) == []
+    shown = re.findall(r"^```text\n(.*?)\n^```$", guide, re.MULTILINE | re.DOTALL)[0]
+    assert declared.read_format_file(file).examples[0].text == shown

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,20 +11,8 @@ from sluicegate import InvalidDialect, UnknownDialect, plugins
 from sluicegate.core.reasoning import PairFormat
 from sluicegate.dialects import registry
 from sluicegate.dialects.qwen import QWEN
-from sluicegate.dialects.registry import FormatTable
 
-
-@pytest.fixture(autouse=True)
-def restored(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The registry as it was, and entry points that were not looked at yet."""
-    for name in ("TOOLS", "REASONING"):
-        table: FormatTable[Any] = getattr(registry, name)
-        monkeypatch.setattr(table, "_by_name", dict(table._by_name))
-        monkeypatch.setattr(table, "_markers", {marker: list(forms) for marker, forms in table._markers.items()})
-        monkeypatch.setattr(table, "_foreign", {})
-    plugins.load_installed_formats.cache_clear()
-    yield
-    plugins.load_installed_formats.cache_clear()
+pytestmark = pytest.mark.usefixtures("own_registry")
 
 
 class Installed:

@@ -30,6 +30,7 @@ def blocks(document: pathlib.Path, language: str) -> list[str]:
 
 
 @by_document
+@pytest.mark.usefixtures("own_registry")
 def test_python(document: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     examples = "\n".join(block for block in blocks(document, "python") if ">>>" in block)
     monkeypatch.chdir(tmp_path)
