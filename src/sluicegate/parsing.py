@@ -10,7 +10,7 @@ from sluicegate.core.collect import collect
 from sluicegate.core.context import HELD_TEXT_LIMIT, Context
 from sluicegate.core.errors import ConflictingStart, MachineFinished, TextLimitExceeded
 from sluicegate.core.events import Diagnostic, Event, Outcome
-from sluicegate.core.foreign import ForeignMarkers
+from sluicegate.core.foreign import ForeignMarkers, first_foreign
 from sluicegate.core.machine import FormatMachine, ReasoningFormat
 from sluicegate.dialects.detection import choose_parsers
 from sluicegate.dialects.registry import REASONING, TOOLS, FormatTable, FormatType
@@ -43,6 +43,11 @@ def start_state(form: ReasoningFormat, in_reasoning: bool | None, prompt: str | 
     if in_reasoning is not None and in_reasoning != bool(marker):
         raise ConflictingStart(in_reasoning=in_reasoning, marker=marker)
     return bool(marker), marker
+
+
+def _size(text: str) -> int:
+    """Bytes of UTF-8."""
+    return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
 
 
 class Machine:
@@ -113,7 +118,7 @@ class Machine:
         Raises `TextLimitExceeded` beyond the limit and `MachineFinished` behind the end.
         """
         if self._limit:
-            self._size += len(chunk) if chunk.isascii() else len(chunk.encode("utf-8", "surrogatepass"))
+            self._size += _size(chunk)
             if self._size > self._limit:
                 raise TextLimitExceeded(self._size, self._limit)
         events = self._machine.feed(chunk)
@@ -164,6 +169,26 @@ def _foreign_markers(table: FormatTable[Any], name: str, marker: str, at: int) -
     )
 
 
+def _read_whole(machine: Chain | FormatMachine, text: str) -> list[Event]:
+    events = machine.feed(text)
+    events.extend(machine.finish())
+    return events
+
+
+def _watch_whole(events: list[Event], table: FormatTable[FormatType], form: FormatType, text: str) -> None:
+    found = first_foreign(text, form.markers, table.foreign(form))
+    if found is not None:
+        events.append(_foreign_markers(table, form.names[0], *found))
+
+
+def _check_size(text: str, limit: int) -> None:
+    # No code point has more than four bytes.
+    if limit and len(text) * 4 > limit:
+        size = _size(text)
+        if size > limit:
+            raise TextLimitExceeded(size, limit)
+
+
 def parse_tool_calls(
     text: str,
     parser: str,
@@ -177,9 +202,11 @@ def parse_tool_calls(
 
     `outcome.content` is the text around the calls. See `Machine` for the parameters. Raises `UnknownDialect`.
     """
-    machine = Machine(parser, tools=tools, deltas=False, details=details, held_text_limit=held_text_limit)
-    machine.feed(text)
-    return machine.finish_outcome(keep_frame=keep_frame)
+    form = find_format(TOOLS, parser)
+    context = Context(tools, details=details, held_text_limit=held_text_limit)
+    events = _read_whole(FormatMachine(form.read(context), context), text)
+    _watch_whole(events, TOOLS, form, text)
+    return collect(events, keep_frame=keep_frame)
 
 
 def parse_reasoning(
@@ -195,9 +222,14 @@ def parse_reasoning(
 
     See `Machine` for the parameters. Raises `UnknownDialect`, `TextLimitExceeded`, `ConflictingStart`.
     """
-    machine = Machine(None, parser, in_reasoning=in_reasoning, prompt=prompt, deltas=False, text_limit=text_limit)
-    machine.feed(text)
-    return machine.finish_outcome(keep_frame=keep_frame)
+    form = find_format(REASONING, parser)
+    if parser != PASSTHROUGH:
+        _check_size(text, text_limit)
+    state, marker = start_state(form, in_reasoning, prompt)
+    context = Context()
+    events = _read_whole(FormatMachine(form.read(context, state, marker), context), text)
+    _watch_whole(events, REASONING, form, text)
+    return collect(events, keep_frame=keep_frame)
 
 
 def parse(
@@ -229,11 +261,11 @@ def parse(
         prompt=prompt,
         deltas=False,
         details=details,
+        remember=False,
         held_text_limit=held_text_limit,
         text_limit=text_limit,
     )
-    machine.feed(text)
-    return machine.finish_outcome(keep_frame=keep_frame)
+    return collect([*machine.feed(text), *machine.finish()], keep_frame=keep_frame)
 
 
 def tool_call_parsers() -> tuple[str, ...]:

@@ -7,6 +7,15 @@ from collections.abc import Sequence
 from sluicegate.core.patterns import Markers
 
 
+def first_foreign(text: str, own: Sequence[str], foreign: Markers) -> tuple[str, int] | None:
+    """The first foreign marker of a whole text and its offset, None if there is none, or one of the own."""
+    for marker in own:
+        if marker in text:
+            return None
+    found, at = foreign.find(text, 0, True)
+    return None if found is None else (found, at)
+
+
 class ForeignMarkers:
     """Watches one text as it comes, for one side. `found` is the first foreign marker and its offset in code points."""
 
