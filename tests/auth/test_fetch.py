@@ -2,11 +2,17 @@
 
 import asyncio
 import json
+import socket
+import ssl
 import threading
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from sluicegate.auth import fetch
 from sluicegate.auth.fetch import Fetcher, ForbiddenUrl, KeySetLocation, check_url, is_public
@@ -89,7 +95,7 @@ def test_is_public_says_what_it_is_told_about_names():
 
 
 @contextmanager
-def issuer(answers):
+def issuer(answers, tls=None, host="127.0.0.1"):
     """Answer each path with (status, headers, body)."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -104,11 +110,19 @@ def issuer(answers):
         def log_message(self, *arguments):
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+
+        def handle_error(self, *arguments):
+            pass  # a client that does not like the certificate hangs up
+
+    server = Server((host, 0), Handler)
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,))
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}"
+        yield f"http://{f'[{host}]' if ':' in host else host}:{server.server_port}"
     finally:
         server.shutdown()
         thread.join()
@@ -171,6 +185,74 @@ def test_a_name_that_is_not_found():
 
     with pytest.raises(KeySetUnavailable, match="cannot be fetched"):
         get("https://issuer.example/keys", resolve)
+
+
+def certificate(tmp_path, name):
+    """A certificate that vouches for itself, and its key, as one PEM file."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder(subject, subject, key.public_key(), 1, now - timedelta(days=1), now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    path = tmp_path / f"{name}.pem"
+    pem, private, plain = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    path.write_bytes(made.public_bytes(pem) + key.private_bytes(pem, private, plain))
+    return path
+
+
+def test_https_goes_to_the_checked_address_and_checks_the_certificate_of_the_name(tmp_path, monkeypatch):
+    path = certificate(tmp_path, "issuer.example")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(path)
+    asked = []
+    context.sni_callback = lambda _socket, name, _context: asked.append(name)
+    with issuer({"/ok": (200, {}, b"{}")}, context) as base:
+        port = base.rpartition(":")[2]
+
+        async def resolve(host, port):
+            return ["127.0.0.1"]
+
+        # This host is no address that a name may lead to; here it stands for the issuer's.
+        monkeypatch.setattr(fetch, "is_public", lambda address, unparsed=False: True)
+        monkeypatch.setenv("SSL_CERT_FILE", str(path))
+        assert get(f"https://issuer.example:{port}/ok", resolve) == b"{}"
+        with pytest.raises(KeySetUnavailable, match="ConnectError"):
+            get(f"https://other.example:{port}/ok", resolve)
+        monkeypatch.delenv("SSL_CERT_FILE")
+        with pytest.raises(KeySetUnavailable, match="ConnectError"):
+            get(f"https://issuer.example:{port}/ok", resolve)
+    assert asked == ["issuer.example", "other.example", "issuer.example"]
+
+
+def test_every_address_of_a_name_is_tried():
+    async def resolve(host, port):
+        return ["::1", "127.0.0.2", "127.0.0.1"]
+
+    with issuer({"/ok": (200, {}, b"{}")}) as base:
+        assert get(base.replace("127.0.0.1", "localhost") + "/ok", resolve) == b"{}"
+
+
+def test_an_ipv6_address_can_be_connected_to():
+    async def resolve(host, port):
+        return ["::1"]
+
+    with issuer({"/ok": (200, {}, b"{}")}, host="::1") as base:
+        assert get(base.replace("[::1]", "localhost") + "/ok", resolve) == b"{}"
+        assert get(base + "/ok") == b"{}"
+
+
+def test_a_proxy_of_the_environment_is_used_except_for_this_host(monkeypatch):
+    with issuer({"/ok": (200, {}, b"{}")}) as base:
+        monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+        monkeypatch.setenv("https_proxy", base)
+        assert get(base + "/ok") == b"{}"
+        # The stand-in knows no CONNECT, which shows that it was asked.
+        with pytest.raises(KeySetUnavailable, match="ProxyError"):
+            get("https://issuer.example/ok")
 
 
 class Documents:

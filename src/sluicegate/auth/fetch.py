@@ -23,6 +23,7 @@ TIME_LIMIT = 10.0
 SIZE_LIMIT = 1024 * 1024
 """Bytes of one document."""
 
+_TIMEOUT = httpx.Timeout(TIME_LIMIT, connect=3.0)
 _LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
@@ -90,7 +91,7 @@ class _CheckedTransport(httpx.AsyncHTTPTransport):
     """Connects to an address that has been checked, so that a second look-up cannot lead elsewhere."""
 
     def __init__(self, resolve: Resolve) -> None:
-        super().__init__(trust_env=False)
+        super().__init__(trust_env=True)  # SSL_CERT_FILE and SSL_CERT_DIR may name the authority of an issuer
         self._resolve = resolve
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -101,7 +102,13 @@ class _CheckedTransport(httpx.AsyncHTTPTransport):
             raise ForbiddenUrl("the name leads to an address that is not allowed")
         if url.scheme == "https":
             request.extensions = {**request.extensions, "sni_hostname": url.host}
-        request.url = url.copy_with(host=addresses[0])
+        for address in addresses[:-1]:
+            request.url = url.copy_with(host=address)
+            try:
+                return await super().handle_async_request(request)
+            except (httpx.ConnectError, httpx.ConnectTimeout):
+                continue  # nobody answers there; a name often has an address that is not in use
+        request.url = url.copy_with(host=addresses[-1])
         return await super().handle_async_request(request)
 
 
@@ -135,9 +142,9 @@ class Fetcher:
         proxy = proxies.get(parts.scheme) or proxies.get("all")
         if proxy and not is_loopback(parts) and not proxy_bypass(parts.hostname or ""):
             # Behind a proxy names are looked up there; it is the operator who says what the proxy may reach.
-            return httpx.AsyncClient(proxy=proxy, timeout=TIME_LIMIT, follow_redirects=False)
+            return httpx.AsyncClient(proxy=proxy, timeout=_TIMEOUT, follow_redirects=False)
         return httpx.AsyncClient(
-            transport=_CheckedTransport(self._resolve), timeout=TIME_LIMIT, follow_redirects=False, trust_env=False
+            transport=_CheckedTransport(self._resolve), timeout=_TIMEOUT, follow_redirects=False, trust_env=False
         )
 
 
