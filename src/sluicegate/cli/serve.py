@@ -73,8 +73,8 @@ def shown_default(field: Field) -> str:
     default = field.default
     if default is None or default == () or field.is_switch:
         return ""
-    if isinstance(default, tuple):
-        return " ".join(default)
+    if field.is_list:
+        return " ".join(map(str, default))
     return f"{default:g}" if isinstance(default, float) else str(default)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from time import monotonic
-from typing import NoReturn, cast
+from typing import Any, NoReturn, cast
 from urllib.parse import unquote
 
 import httptools
@@ -190,7 +190,7 @@ class Exchange:
 class Connection(HttpToolsProtocol):
     """One connection. `since` is when it became what it is: waiting for a request, or reading its head."""
 
-    cycle: Exchange  # type: ignore[assignment]
+    cycle: Exchange  # type: ignore[assignment]  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def __init__(
         self, config: Config, state: ServerState, connections: Connections, application: Application | None = None
@@ -198,6 +198,7 @@ class Connection(HttpToolsProtocol):
         super().__init__(config, state, {})
         self.all = connections
         self._application = application
+        self._asgi = cast(ASGI3Application, self.app)  # pyright: ignore[reportUnknownMemberType]
         self._running: asyncio.Task[None] | None = None
         self._unstarted: Exchange | None = None
         self._head_bytes = 0
@@ -309,7 +310,7 @@ class Connection(HttpToolsProtocol):
 
     def make_scope(self, method: str, path: bytes, query: bytes, headers: list[tuple[bytes, bytes]]) -> HTTPScope:
         """What ASGI applications get to know of a request."""
-        return {
+        scope: Any = {
             "type": "http",
             "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
             "http_version": "1.1",
@@ -325,6 +326,7 @@ class Connection(HttpToolsProtocol):
             "state": {},
             "extensions": {},
         }
+        return cast(HTTPScope, scope)
 
     def _path_of_other_target(self) -> bytes:
         """The path of a target in absolute form; of `*` and of an authority the target itself."""
@@ -385,12 +387,12 @@ class Connection(HttpToolsProtocol):
         self._unstarted = None
         if self.is_busy or self.pipeline:
             self.flow.pause_reading()
-            self.pipeline.appendleft((exchange, self.app))  # type: ignore[arg-type]
+            self.pipeline.appendleft((exchange, self._asgi))  # type: ignore[arg-type]
         else:
-            self._start(exchange, self.app)
+            self._start(exchange, self._asgi)
 
     def _start(self, exchange: Exchange, application: ASGI3Application) -> None:
-        self.cycle = exchange
+        self.cycle = exchange  # pyright: ignore[reportIncompatibleVariableOverride]
         task = self.loop.create_task(exchange.run(application))
         self.tasks.add(task)
         task.add_done_callback(self.tasks.discard)
@@ -411,7 +413,7 @@ class Connection(HttpToolsProtocol):
         self.flow.resume_reading()
         if self.pipeline:
             following, _ = self.pipeline.pop()
-            self._start(cast(Exchange, following), self.app)
+            self._start(cast(Exchange, following), self._asgi)
 
     def refuse(self, status: int) -> None:
         """Answer what is no request, or cannot be answered, with a status alone; the connection ends."""
