@@ -210,19 +210,25 @@ class Tools:
     Entries that are no tools are passed over: a machine never fails because of a schema.
     """
 
-    __slots__ = ("_by_name", "_schemas", "given")
+    __slots__ = ("_index", "_schemas", "_tools", "given")
 
     def __init__(self, tools: Sequence[Any] | None) -> None:
         self.given = bool(tools)
-        self._by_name: dict[str, Any] = {}
+        self._tools = tools
+        self._index: dict[str, Any] | None = None
         self._schemas: dict[tuple[str, int], SchemaNode] = {}
-        for tool in tools or ():
-            function = tool.get("function") if _is_mapping(tool) else None
-            if not _is_mapping(function):
-                continue
-            name = function.get("name")
-            if isinstance(name, str):
-                self._by_name.setdefault(name, function.get("parameters"))
+
+    @property
+    def _by_name(self) -> dict[str, Any]:
+        """The `parameters` of each tool, made when they are first asked for."""
+        if self._index is None:
+            self._index = {}
+            for tool in self._tools or ():
+                function = tool.get("function") if _is_mapping(tool) else None
+                name = function.get("name") if _is_mapping(function) else None
+                if isinstance(name, str) and _is_mapping(function):
+                    self._index.setdefault(name, function.get("parameters"))
+        return self._index
 
     def declares(self, name: str) -> bool:
         """Whether a tool of this name is declared."""
