@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sluicegate.auth.bearer import bearer_token
-from sluicegate.auth.key_files import others_can_read, read_key_file, split_variable
+from sluicegate.auth.key_files import others_can_read, read_key_file
 from sluicegate.auth.keys import SHARED_TENANT, ControlPlaneKey, Role, Source, control_plane_keys, serving_keys
 from sluicegate.auth.tenant import tenant_key
 from sluicegate.core.errors import InvalidSetting
@@ -151,10 +151,6 @@ def test_key_file_without_a_key(tmp_path, content):
 def test_missing_key_file(tmp_path):
     with pytest.raises(InvalidSetting, match="cannot be read"):
         read_key_file("api_key_file", tmp_path / "nope")
-
-
-def test_variable_is_split_at_white_space():
-    assert split_variable("SLUICEGATE_TENANT_API_KEYS", " red:a\n blue:b ").entries == ("red:a", "blue:b")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Key files and environment variables: where keys may come from besides the command line."""
+"""Key files: where keys may come from besides the command line and the environment."""
 
 from __future__ import annotations
 
@@ -26,8 +26,3 @@ def read_key_file(field: str, path: Path) -> Source:
 def others_can_read(path: Path) -> bool:
     """Tell whether users other than the owner of the file may read it."""
     return bool(path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
-
-
-def split_variable(name: str, value: str) -> Source:
-    """Split the value of an environment variable into its entries, which white space separates."""
-    return Source(name, tuple(value.split()))
