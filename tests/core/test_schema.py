@@ -83,6 +83,7 @@ def test_sixteen_references_are_followed_and_circles_end() -> None:
     root = {"$defs": {**chain, "r20": {"type": "string"}, "loop": {"anyOf": [{"$ref": "#/$defs/loop"}] * 9}}}
     assert SchemaNode({"$ref": "#/$defs/r5"}, root, PLAIN_RULES).types == {"string"}
     assert SchemaNode({"$ref": "#/$defs/r4"}, root, PLAIN_RULES).types == set()
+    assert SchemaNode({"$ref": "#/$defs/r1"}, root, PLAIN_RULES).member("x").types == set()
     loop = SchemaNode({"$ref": "#/$defs/loop"}, root, BRANCHES)
     assert (loop.types, loop.member("x").types, loop.items.types, loop.declared) == (set(), set(), set(), ())
 
@@ -113,7 +114,9 @@ def test_members_are_declared_found_in_branches_or_additional() -> None:
 
 
 def test_items() -> None:
-    assert node({"items": {"type": "string"}}).items.types == {"string"}
+    strings = node({"items": {"type": "string"}})
+    assert strings.items.types == {"string"}
+    assert strings.items is strings.items
     assert node({"anyOf": [{"type": "null"}, {"items": {"type": "integer"}}]}).items.types == {"integer"}
     assert node({"items": [{"type": "string"}]}).items.types == set()
 

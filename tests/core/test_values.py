@@ -116,7 +116,7 @@ def test_json_that_repeats_keys_and_is_too_deep() -> None:
         with pytest.raises(TooDeep):
             read_json(text, 1, [])
         with pytest.raises(TooDeep):
-            QWEN.convert(Value(text.replace("]", ",]"), frozenset({"array"})))
+            QWEN.convert(Value("['a'," + text, frozenset({"array"})))
     assert read_json("9" * 10_000, 1, []) == "9" * 10_000
     assert read_json('"\ud800"', 1, []) == '"\ud800"'
     assert read_json("", 1, []) is None

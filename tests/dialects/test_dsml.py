@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sluicegate.dialects.dsml import DEEPSEEK32, DEEPSEEK_V4, DEEPSEEK_V41
-from tests.support.parsing import brief, read
+from tests.support.parsing import brief, check_events, read, run_tool
 
 D = "｜DSML｜"
 INVOKE, END = f'<{D}invoke name="f">', f"</{D}invoke>"
@@ -47,6 +47,7 @@ G = f'<{D}invoke name="g"/>'
         (f"{INVOKE}{JSON}1 {CLOSE[:-1]}{END}!", "!", [("f", f'{{"b":"1 {CLOSE[:-1]}"}}')], 0),
         (f"{G}{INVOKE}{JSON}[1{CLOSE} {END}!", "!", [("g", "{}"), ("f", '{"b":"[1"}')], 0),
         (f"{G}{INVOKE}{JSON}1", "", [("g", "{}")], 1),
+        (f'{G}{INVOKE}{JSON}["x', "", [("g", "{}")], 1),
         # Never closed; the template's line break before the closer is no part of the value.
         (f"{INVOKE}{TEXT}x\n\n{END}!", "!", [("f", '{"a":"x\\n"}')], 0),
         (f"{INVOKE}{TEXT}x{END} {G}", "", [("f", '{"a":"x"}'), ("g", "{}")], 0),
@@ -94,3 +95,21 @@ def test_diagnostics_of_values_and_wrappers() -> None:
         found.code for found in read(DEEPSEEK32, SECTION + INVOKE + '{"a":1,"a":2}' + END + SECTION_END).diagnostics
     ]
     assert codes == ["duplicate_key"]
+
+
+def test_a_json_value_behind_a_searched_call_closer() -> None:
+    # The second invoke's name holds what ends no search, so that its values lie in what the first search went through.
+    first = f"{INVOKE}{TEXT}x{END}"
+    second = f'<{D}invoke name="a<b">{JSON}[1] {END}'
+    outcome = read(DEEPSEEK32, first + second + G)
+    assert brief(outcome)[1] == [("f", '{"a":"x"}'), ("a<b", '{"b":[1]}'), ("g", "{}")]
+
+
+def test_places_in_a_json_body() -> None:
+    text = INVOKE + ' {"a": [1], "b": "x"} ' + END
+    events = run_tool(DEEPSEEK32, [text], details=True)
+    (span,) = check_events(events, text).spans
+    assert [(part.kind, text[part.start : part.end]) for part in span.parts if part.kind in {"key", "value"}] == [
+        *(("key", '"a"'), ("value", "[1]")),
+        *(("key", '"b"'), ("value", '"x"')),
+    ]

@@ -101,3 +101,12 @@ def test_the_name_goes_out_when_the_condition_is_decided() -> None:
     machine = FormatMachine(GLM45_MOE.read(context), context)
     assert machine.feed("<tool_call>\nget_weather\n<arg_") == []
     assert [event.name for event in machine.feed("key>") if isinstance(event, CallStart)] == ["get_weather"]
+
+
+def test_a_search_behind_a_call_closer_is_not_made_twice() -> None:
+    json = CALL.replace(">a<", ">b<") + '"x" </tool_call>'
+    far = "<tool_call>f" + " " * 300 + "<arg_key>b</arg_key><arg_value>[1]</tool_call>"
+    text = CALL + "x</tool_call>" + far + json
+    # A name with so much white space behind it opens no call; what follows it is text up to the next call.
+    outcome = read(GLM47_MOE, text, TOOLS)
+    assert brief(outcome) == (far, [("f", '{"a":"x"}'), ("f", '{"b":"x"}')], [])

@@ -50,6 +50,7 @@ GG = ("g", "{}")
         (G + "<tool_call:x>f<arg_key:x> </arg_key:x><arg_value:x>1</arg_value:x></tool_call:x>!", "!", [GG], 1),
         (G + "<tool_call:x>f<arg_key:x>a</arg_key:y><arg_value:x>1</arg_value:x></tool_call:x>!", "!", [GG], 1),
         (G + "<tool_call:x>f<b></tool_call:x>!", "!", [GG], 1),
+        (G + "<tool_call:x>f</tool_call:y></tool_call:x>!", "!", [GG], 1),
         (G + "<tool_call:x>f<tool_call:x>g</tool_call:x>!", "!", [GG, GG], 1),
         (G + "<tool_call:x>f<arg_k", "", [GG], 1),
         # Where a value ends: closing tags of other suffixes are data.

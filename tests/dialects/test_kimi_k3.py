@@ -78,6 +78,7 @@ GG = ("g", "{}")
             [GG],
             0,
         ),
+        (opened("think") * 2 + opened("response") + closed("think"), opened("think") * 2 + closed("think"), [], 0),
         (closed("think") + G + opened("think"), closed("think") + opened("think"), [GG], 0),
         (G + opened("think") + closed("think") + opened("think"), opened("think"), [GG], 0),
     ],
