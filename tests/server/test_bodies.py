@@ -107,6 +107,13 @@ def test_a_position_inside_tools_is_named() -> None:
     assert refusal.value.param == "tools"
 
 
+def test_duplicates_are_found_in_long_bodies() -> None:
+    text = json.dumps("x" * 5000).encode()
+    assert TOKENIZE.read(b'{"model":"","z":{"prompt":1},"prompt":' + text + b"}").model == ""
+    with pytest.raises(InvalidBody, match="field 'prompt' appears twice"):
+        TOKENIZE.read(b'{"model":"","prompt":"","prompt":' + text + b"}")
+
+
 def test_unknown_members_are_ignored_at_any_depth_and_size() -> None:
     unknown = b'"z":1,"z":2,"y":' + b"[" * 200 + b"]" * 200 + b',"x":1e999,"w":' + b"9" * 5000
     assert TOKENIZE.read(b'{"model":"","prompt":"a",' + unknown + b"}").prompt == "a"
