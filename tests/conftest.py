@@ -29,7 +29,7 @@ def own_registry(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for table in (registry.TOOLS, registry.REASONING):
         monkeypatch.setattr(table, "_by_name", dict(table._by_name))
         monkeypatch.setattr(table, "_markers", {marker: list(forms) for marker, forms in table._markers.items()})
-        monkeypatch.setattr(table, "_foreign", {})
+        monkeypatch.setattr(table, "_signs", {})
     plugins.load_installed_formats.cache_clear()
     yield
     plugins.load_installed_formats.cache_clear()

@@ -110,7 +110,7 @@ class Machine:
         self._events: list[Event] | None = [] if remember else None
 
     def _watch(self, table: FormatTable[FormatType], form: FormatType) -> None:
-        self._watches.append((table, form.names[0], ForeignMarkers(form.markers, table.foreign(form))))
+        self._watches.append((table, form.names[0], ForeignMarkers(*table.signs(form))))
 
     def feed(self, chunk: str) -> list[Event]:
         """Take the next piece of the raw text and return what is certain now.
@@ -176,7 +176,7 @@ def _read_whole(machine: Chain | FormatMachine, text: str) -> list[Event]:
 
 
 def _watch_whole(events: list[Event], table: FormatTable[FormatType], form: FormatType, text: str) -> None:
-    found = first_foreign(text, form.markers, table.foreign(form))
+    found = first_foreign(text, *table.signs(form))
     if found is not None:
         events.append(_foreign_markers(table, form.names[0], *found))
 

@@ -53,16 +53,24 @@ class Chain:
 
     def _pass_on(self, events: list[Event]) -> list[Event]:
         result: list[Event] = []
+        answer: list[str] = []
         for event in events:
             if isinstance(event, Content) or (isinstance(event, Frame) and event.side == "content"):
                 self._offsets.add(event.start, event.end)
                 if isinstance(event, Frame):
                     self._frames.append((event.start, event.end))
-                result.extend(self._translated(self._tools.feed(event.text)))
-            elif isinstance(event, Diagnostic) and event.code == "stray_reasoning_marker":
+                answer.append(event.text)
+                continue
+            if answer:
+                # Events keep the order of the text: the tool reader comes to its word before what follows.
+                result.extend(self._translated(self._tools.feed("".join(answer))))
+                answer.clear()
+            if isinstance(event, Diagnostic) and event.code == "stray_reasoning_marker":
                 self._strays.append(event)
             else:
                 result.append(event)
+        if answer:
+            result.extend(self._translated(self._tools.feed("".join(answer))))
         return result
 
     def _strays_outside_calls(self) -> Iterator[Diagnostic]:

@@ -35,7 +35,7 @@ class FormatTable(Generic[FormatType]):
         self.kind = kind
         self._by_name: dict[str, FormatType] = {}
         self._markers: dict[str, list[FormatType]] = {}
-        self._foreign: dict[tuple[str, ...], Markers] = {}
+        self._signs: dict[str, tuple[tuple[str, ...], Markers]] = {}
 
     def add(self, form: FormatType) -> None:
         """Add a format under all its names. Raises `InvalidDialect` if one is taken."""
@@ -49,7 +49,7 @@ class FormatTable(Generic[FormatType]):
         for marker in form.markers:
             if len(marker) >= SHORTEST_TELLING_MARKER:
                 self._markers.setdefault(marker, []).append(form)
-        self._foreign.clear()
+        self._signs.clear()
 
     def get(self, name: str) -> FormatType | None:
         """The format of this name, None if there is none."""
@@ -77,11 +77,13 @@ class FormatTable(Generic[FormatType]):
         """All markers that tell formats apart."""
         return tuple(self._markers)
 
-    def foreign(self, form: FormatType) -> Markers:
-        """The markers of all other formats, those that this one shares left out."""
-        found = self._foreign.get(form.names)
+    def signs(self, form: FormatType) -> tuple[tuple[str, ...], Markers]:
+        """The format's own markers, and those of all other formats that it does not share."""
+        name = form.names[0]
+        found = self._signs.get(name)
         if found is None:
-            found = self._foreign[form.names] = Markers(self._markers.keys() - set(form.markers))
+            own = form.markers
+            found = self._signs[name] = own, Markers(self._markers.keys() - set(own))
         return found
 
     def owners(self, marker: str) -> tuple[FormatType, ...]:
