@@ -3,6 +3,7 @@
 import { byId, grouped, h } from "./dom.js";
 import { jsonTree } from "./json-tree.js";
 import { linked, markElements } from "./links.js";
+import { checkCall } from "./schema-check.js";
 
 /** Most code points of a text, and most calls, that are shown before one asks for more. */
 const LONG_TEXT = 20_000;
@@ -26,7 +27,12 @@ export class Outcome {
     const first = (kind) => answer.spans.find((span) => span.kind === kind);
     const cards = [];
     if (answer.reasoning_text) cards.push(this.#text("Reasoning", "reasoning", answer.reasoning_text, first("reasoning")));
-    if (answer.content) cards.push(this.#text("Answer", "content", answer.content, first("content")));
+    if (answer.content) {
+      const card = this.#text("Answer", "content", answer.content, first("content"));
+      const stays = answer.faults.length && !answer.tool_calls.length;
+      if (stays) card.append(h("p", { class: "aside" }, "Nothing is dropped: as no call could be read, the block stays in the answer."));
+      cards.push(card);
+    }
     cards.push(...this.#calls(answer, offsets));
     this.root.replaceChildren(...cards);
   }
@@ -72,7 +78,9 @@ export class Outcome {
     });
     const heading = h("h3", {}, h("span", { class: "ordinal" }, `Call ${index + 1}`), label);
     if (spans[0]) heading.append(this.#jump(spans[0], `call ${index + 1}`));
+    const problems = checkCall(call, this.store.get("reading").request.tools);
     return h("article", { class: "card is-call" }, heading, tree,
+      problems.length > 0 && h("ul", { class: "misfits" }, problems.map((problem) => h("li", {}, `Schema: ${problem}.`))),
       h("details", {}, h("summary", {}, "As JSON text"), h("code", { class: "partial" }, call.function.arguments)));
   }
 

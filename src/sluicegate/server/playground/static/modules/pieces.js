@@ -11,7 +11,8 @@ export const hex = (bytes) => [...bytes].map((byte) => byte.toString(16).padStar
 /** Whether the token begins or ends inside a character, so that its text does not show it. */
 export const isCut = (piece) => !piece.special && piece.text.includes("\ufffd");
 
-const SIGNS = { " ": "·", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽", "\u200b": "∅" };
+const SIGNS = { " ": "·", "\n": "↵", "\t": "⇥", "\r": "␍", "\u00a0": "⍽" };
+const UNSEEN = /[ \u0000-\u001f\u007f-\u00a0\u00ad\u200b-\u200f\u2028-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff]/g;
 
 /** A token's text with white space that can be seen; its bytes where it is a piece of a character. */
 export function visiblePiece(piece) {
@@ -21,7 +22,7 @@ export function visiblePiece(piece) {
 
 /** A text with white space and control characters that can be seen. */
 export function visibleText(text) {
-  return text.replace(/[ \n\t\r\u00a0\u200b\u0000-\u001f\u007f]/g, (sign) => SIGNS[sign] ?? String.fromCharCode(0x2400 + (sign.charCodeAt(0) & 0x1f)));
+  return text.replace(UNSEEN, (sign) => SIGNS[sign] ?? `‹${sign.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}›`);
 }
 
 /** A hue that is the same wherever this id occurs, and far from that of its neighbours. */

@@ -1,16 +1,23 @@
 // What a parser has said at every position of a stream, what it holds back, and why. No page here: pure functions.
 
-/** The steps of a stream of `length` code points: {fed, events, waiting}; `events` is how many have come by then. */
+/**
+ * The steps of a stream of `length` code points: {fed, events, waiting}. `events` is how many have come by then,
+ * `waiting` how many code points are held back; what belongs to a call whose name was told is not.
+ */
 export function stepsOf(events, length, size) {
   const steps = [{ fed: 0, events: 0, waiting: 0 }];
   let index = 0;
   let covered = 0;
+  let open = null;
   for (let fed = Math.min(size, length); ; fed = Math.min(fed + size, length)) {
     while (index < events.length && events[index].fed <= fed) {
-      covered += tilesOf(events[index]).reduce((sum, [start, end]) => sum + end - start, 0);
+      const event = events[index];
+      covered += tilesOf(event).reduce((sum, [start, end]) => sum + end - start, 0);
+      if (event.type === "call_start") open = event.start;
+      else if (event.type === "call_end" || event.type === "call_fault") open = null;
       index += 1;
     }
-    steps.push({ fed, events: index, waiting: Math.max(0, fed - covered) });
+    steps.push({ fed, events: index, waiting: Math.max(0, (open ?? fed) - covered) });
     if (fed >= length) return steps;
   }
 }

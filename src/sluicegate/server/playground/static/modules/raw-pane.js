@@ -27,7 +27,8 @@ export class RawPane {
     this.scroller.addEventListener("paste", (event) => this.#pasted(event));
     store.on(["text"], () => this.#show());
     store.on(["reading", "playhead", "tab"], () => this.#paint());
-    store.on(["linked", "chosen"], () => this.#paintLinks());
+    store.on(["linked", "chosen", "reading"], () => this.#paintLinks());
+    store.on(["chosen"], () => this.#reveal());
     this.#show();
   }
 
@@ -100,19 +101,24 @@ export class RawPane {
   }
 
   #paintLinks() {
-    const { reading, linked, chosen, chosenBy } = this.store.values;
+    const { reading, linked, chosen } = this.store.values;
     const { offsets, answer } = reading;
     const units = (range) => (range && offsets ? [[offsets.unit(range[0]), offsets.unit(range[1])]] : []);
     this.painter.paint({ linked: units(linked), chosen: units(chosen) });
-    if (chosen && chosenBy === "result" && offsets) this.#reveal(units(chosen)[0]);
     const range = linked ?? chosen;
     const words = range && answer ? describe(answer, range) : "";
     byId("inspector").textContent = words
       ? `${words} · characters ${grouped(range[0])} to ${grouped(range[1])} (${grouped(range[1] - range[0])})`
-      : "";
+      : offsets
+        ? "Point at the output, or move through it, to see what is what."
+        : "";
   }
 
-  #reveal([start, end]) {
+  /** Bring what was chosen among the results into view. */
+  #reveal() {
+    const { reading, chosen, chosenBy } = this.store.values;
+    if (!chosen || chosenBy !== "result" || reading.status !== "done") return;
+    const [start, end] = chosen.map((point) => reading.offsets.unit(point));
     if (!this.readOnly) this.input.setSelectionRange(start, end);
     const here = this.painter.liveRange(start, end);
     const box = this.scroller.getBoundingClientRect();

@@ -40,8 +40,8 @@ export class StreamTab {
         h("div", { class: "slider" }, h("label", { for: "chunk-size" }, "Chunk size"), this.size, this.sizeText),
         h("div", { class: "slider" }, h("label", { for: "playhead" }, "Playhead"), h("div", { class: "track" }, this.graph, this.head), this.position),
         h("div", { class: "actions" },
-          button("⏮", "To the start", () => this.#go(0)), button("◀", "One chunk back", () => this.#go(this.step - 1)), this.play,
-          button("▶", "One chunk on", () => this.#go(this.step + 1)), button("⏭", "To the end", () => this.#go(this.steps.length - 1)),
+          button("«", "To the start", () => this.#go(0)), button("‹", "One chunk back", () => this.#go(this.step - 1)), this.play,
+          button("›", "One chunk on", () => this.#go(this.step + 1)), button("»", "To the end", () => this.#go(this.steps.length - 1)),
           h("span", { class: "gap" }), this.check),
         this.checked),
       this.now);
@@ -81,7 +81,7 @@ export class StreamTab {
     }
   }
 
-  /** How much waits at every position. */
+  /** How much is held back at every position. */
   #draw() {
     const most = Math.max(1, ...this.steps.map((step) => step.waiting));
     const wide = this.steps.length - 1 || 1;
@@ -93,7 +93,7 @@ export class StreamTab {
     path.setAttribute("d", `M0 40${line}L1000 40Z`);
     svg.append(path);
     this.graph.replaceChildren(svg);
-    this.graph.title = `At most ${count(most, "character")} not yet certain`;
+    this.graph.title = `At most ${count(most, "character")} held back`;
   }
 
   #toggle() {
