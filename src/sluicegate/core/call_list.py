@@ -23,6 +23,7 @@ from sluicegate.core.named_call import NamedCall
 from sluicegate.core.patterns import CUT, SPACE_CLASS, Pattern, Steps, either
 
 _SPACE: Final = re.compile(f"[{SPACE_CLASS}]*")
+_NO_OBJECT: Final = re.compile(r'\{[ \t\n\r]*(?=[^ \t\n\r"}])').match
 _NO_CALL: Final = "the element is no call object"
 
 
@@ -150,13 +151,21 @@ class CallList(BlockFormat):
 
     def _read_trial(self, session: Session, start: int) -> Steps:
         """A bracket in the text: calls, or text as far as it was read."""
+        window = session.window
+        while window.pos + 1 == len(window.text) and not window.final:
+            yield
+        # Most braces in a text begin no object.
+        found = _NO_OBJECT(window.text, window.pos)
+        if found is not None:
+            session.outline.text(found.end())
+            return
         between = Between(session, start, certain=False)
         yield from self._read_value(session, between, self.bare_object)
         if between.certain:
             between.end()
         else:
-            session.outline.passage(start, session.window.slice(start, session.window.offset))
-            session.window.release()
+            session.outline.passage(start, window.slice(start, window.offset))
+            window.release()
 
     def _read_value(self, session: Session, between: Between, shape: CallObject | None) -> Generator[None, None, Read]:
         assert shape is not None
@@ -234,6 +243,14 @@ class CallList(BlockFormat):
             if (behind == "element" and not lenient) or following in ",]":
                 return Read.BLOCK if between.certain else Read.BROKEN
             element = window.offset
+            if not between.certain and following != "{":
+                try:
+                    yield from reader.value(_nothing)
+                except JsonBroken:
+                    return Read.BROKEN
+                between.others.append((element, window.offset))
+                behind = "element"
+                continue
             read = yield from self._read_element(session, between, shape, certain=between.certain, listed=True)
             if read is Read.OTHER:
                 between.others.append((element, window.offset))
