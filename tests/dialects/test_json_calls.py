@@ -45,6 +45,7 @@ def test_what_is_rendered_is_read_back(content: str, written: list[tuple[str, di
         # A break before the first call makes a list text, and what is behind the break is read.
         ("[1 2, " + F + "]", "[1 2, ", ["f"], []),
         ("[1,, " + F + "]", "[1,, ", ["f"], []),
+        ("[1, x, " + F + "]", "[1, x, ", ["f"], []),
         ('[{"a":x}, ' + F + "]", '[{"a":x}, ', ["f"], []),
         # From a break on only brackets and quotes count.
         ('{"name":"a","arguments":{\\"}\\":1}}' + F, "", ["f"], ['{"name":"a","arguments":{\\"}\\":1}']),
