@@ -45,7 +45,8 @@ PLAIN_RULES: Final = SchemaRules()
 
 
 def _is_mapping(value: object) -> TypeGuard[Mapping[Any, Any]]:
-    return isinstance(value, Mapping)
+    # Asking for the abstract class is slow, and nearly all schemas are plain dictionaries.
+    return isinstance(value, dict) or isinstance(value, Mapping)  # noqa: SIM101
 
 
 def _is_list(value: object) -> TypeGuard[list[Any]]:
@@ -55,7 +56,7 @@ def _is_list(value: object) -> TypeGuard[list[Any]]:
 class SchemaNode:
     """One schema of a tool, or the absence of one. Members are looked up once and remembered."""
 
-    __slots__ = ("_budget", "_items", "_members", "_other", "_root", "_rules", "_schema", "_types")
+    __slots__ = ("_budget", "_declared", "_items", "_members", "_other", "_root", "_rules", "_schema", "_types")
 
     def __init__(self, schema: Any, root: Any, rules: SchemaRules) -> None:
         self._schema = schema
@@ -63,6 +64,7 @@ class SchemaNode:
         self._rules = rules
         self._budget = 0
         self._types: frozenset[str] | None = None
+        self._declared: tuple[str, ...] | None = None
         self._members: dict[str, SchemaNode] = {}
         self._other: SchemaNode | None = None
         self._items: SchemaNode | None = None
@@ -78,8 +80,11 @@ class SchemaNode:
     @property
     def declared(self) -> tuple[str, ...]:
         """The names of the declared members."""
-        properties = self._resolved().get("properties")
-        return tuple(key for key in properties if isinstance(key, str)) if _is_mapping(properties) else ()
+        if self._declared is None:
+            properties = self._resolved().get("properties")
+            keys = properties if _is_mapping(properties) else ()
+            self._declared = tuple(key for key in keys if isinstance(key, str))
+        return self._declared
 
     def member(self, key: str) -> SchemaNode:
         """The schema of a member: declared, else found in the branches, else that of additional members."""

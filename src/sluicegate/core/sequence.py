@@ -81,11 +81,15 @@ _ATTRIBUTE: Final = re.compile(rf'(?<=[{SPACE_CLASS}])(\w+)="([^"]*)"').finditer
 class Sequence:
     """Parts that follow one another."""
 
-    __slots__ = ("_readers", "parts")
+    __slots__ = ("_readers", "_texts", "_whole", "parts")
 
     def __init__(self, *parts: Part) -> None:
         self.parts = parts
         self._readers: list[_Literal | _Run | _UntilLiteral | _OneOf] = [_reader(part) for part in parts]
+        # A tag that lies in the window as a whole is matched at once; most do.
+        expressions = [_expression(part) for part in parts]
+        self._whole = None if None in expressions else re.compile("".join(filter(None, expressions))).match
+        self._texts = [part for part in parts if isinstance(part, Text | Until | OneOf)]
 
     def read(self, window: Window, suffix: str = "") -> Generator[None, None, Captures | Cut | None]:
         """Read and consume the parts: what they captured, None where the text does not go on so, `CUT` at its end.
@@ -93,6 +97,17 @@ class Sequence:
         The window must keep what is consumed.
         """
         captures: Captures = {}
+        found = None if self._whole is None else self._whole(window.text, window.pos)
+        if found is not None and found.end() < len(window.text):
+            for part in self._texts:
+                text = found[part.name]
+                if not isinstance(part, OneOf) and any(literal in text for literal in part.without):
+                    return None
+                captures[part.name] = Captured(
+                    text, window.base + found.start(part.name), window.base + found.end(part.name)
+                )
+            window.pos = found.end()
+            return captures
         for reader in self._readers:
             done = yield from reader.read(window, suffix, captures)
             if done is CUT:
@@ -100,6 +115,21 @@ class Sequence:
             if not done:
                 return None
         return captures
+
+
+def _expression(part: Part) -> str | None:
+    """The regular expression of a part that is wholly there; it may match less than the part, never something else."""
+    if isinstance(part, str):
+        return None if SUFFIX in part else re.escape(part)
+    if isinstance(part, Run):
+        return f"[{part.characters}]{{{part.at_least},}}+"
+    if isinstance(part, Text):
+        return f"(?P<{part.name}>[{part.characters}]++)"
+    if isinstance(part, OneOf):
+        return f"(?P<{part.name}>{'|'.join(map(re.escape, part.words))})"
+    if isinstance(part, Until):
+        return f"(?P<{part.name}>[^{re.escape(part.literal[0])}]*+){re.escape(part.literal)}"
+    return None
 
 
 def _reader(part: Part) -> _Literal | _Run | _UntilLiteral | _OneOf:
