@@ -117,6 +117,9 @@ class Settings(Struct, frozen=True, kw_only=True):
         Texts,
         _describe("Parsers", "parsers of the models that match", metavar="PATTERN=TOOL,REASONING", repeat=True),
     ] = ()
+    format_file: Annotated[
+        Texts, _describe("Parsers", "TOML file that declares formats of your own", metavar="FILE", repeat=True)
+    ] = ()
 
     max_payload_size: Annotated[Annotated[int, Meta(gt=0)], _describe("Requests", "most bytes of a request body")] = (
         67108864

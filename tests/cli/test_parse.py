@@ -119,3 +119,13 @@ def test_help_and_version(run: Any) -> None:
     assert status == 0
     assert all(command in printed for command in ("parse", "stream", "tokenize", "serve", "doctor"))
     assert run("--version")[1].strip().count(".") == 2
+
+
+@pytest.mark.usefixtures("own_registry")
+def test_formats_of_ones_own_come_from_files(run: Any, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "acme.toml").write_text('[[reasoning]]\nnames = ["acme"]\nstart = "[T]"\nend = "[/T]"\n')
+    chosen = ("--format-file", "acme.toml", "--json")
+    status, printed, _ = run("reasoning", "--parser", "acme", *chosen, stdin="[T]a[/T]b")
+    assert (status, json.loads(printed)) == (0, {"normal_text": "b", "reasoning_text": "a"})
+    status, _, error = run("parse", "--reasoning-parser", "acme", *chosen, stdin="[T]a[/T]b")
+    assert (status, "two reasoning formats are called 'acme'" in error) == (1, True)

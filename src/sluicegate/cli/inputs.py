@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+import sluicegate
 from sluicegate.cli.failure import CommandFailed
 
 
@@ -43,3 +45,12 @@ def read_tools(file: Path | None) -> list[Any] | None:
     if not isinstance(tools, list):
         raise CommandFailed(f"{file}: expected a JSON array of tools, found {type(tools).__name__}")
     return tools
+
+
+def register_files(files: Sequence[Path]) -> None:
+    """Add the formats that these TOML files declare. Raises `CommandFailed`."""
+    for file in files:
+        try:
+            sluicegate.register_formats(read_text(file))
+        except sluicegate.InvalidDialect as error:
+            raise CommandFailed(f"{file}: {error}") from error

@@ -11,11 +11,15 @@ from cyclopts import Parameter
 import sluicegate
 from sluicegate.answers import parse_answer
 from sluicegate.cli.display import console, print_json, show_diagnostics, show_outcome, show_spans
-from sluicegate.cli.inputs import read_text, read_tools
+from sluicegate.cli.inputs import read_text, read_tools, register_files
 
 File = Annotated[
     Path | None,
     Parameter(help="File with the raw output; standard input without it."),
+]
+FormatFiles = Annotated[
+    tuple[Path, ...],
+    Parameter(negative="", help="TOML file that declares formats of your own; may be repeated."),
 ]
 Json = Annotated[bool, Parameter(name="--json", negative="", help="Print JSON.")]
 
@@ -37,6 +41,7 @@ def parse(
     prompt: Path | None = None,
     keep_frame: Annotated[bool, Parameter(negative="")] = False,
     explain: Annotated[bool, Parameter(negative="")] = False,
+    format_file: FormatFiles = (),
     json: Json = False,
 ) -> int:
     """Read reasoning, answer and tool calls of a raw output.
@@ -54,6 +59,7 @@ def parse(
     keep_frame: Keep the white space that the model's template writes around its blocks.
     explain: Show what every part of the text is, and all diagnostics.
     """
+    register_files(format_file)
     text = read_text(file)
     choice = sluicegate.choose_parsers(model, tool_call_parser=tool_call_parser, reasoning_parser=reasoning_parser)
     outcome = sluicegate.parse(
@@ -85,6 +91,7 @@ def reasoning(
     in_reasoning: bool | None = None,
     prompt: Path | None = None,
     explain: Annotated[bool, Parameter(negative="")] = False,
+    format_file: FormatFiles = (),
     json: Json = False,
 ) -> int:
     """Split a raw output into reasoning and answer; calls stay in the answer.
@@ -96,6 +103,7 @@ def reasoning(
     prompt: File with the rendered prompt or its tail, which decides the same.
     explain: Show what every part of the text is, and all diagnostics.
     """
+    register_files(format_file)
     text = read_text(file)
     outcome = sluicegate.parse_reasoning(
         text, parser, in_reasoning=in_reasoning, prompt=read_text(prompt) if prompt is not None else None

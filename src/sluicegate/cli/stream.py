@@ -10,8 +10,8 @@ from rich.text import Text
 
 import sluicegate
 from sluicegate.cli.display import STYLES, console, print_json, quoted
-from sluicegate.cli.inputs import read_text, read_tools
-from sluicegate.cli.parse import File, Json
+from sluicegate.cli.inputs import read_text, read_tools, register_files
+from sluicegate.cli.parse import File, FormatFiles, Json
 from sluicegate.core.events import ArgumentsDelta, CallEnd, CallFault, CallStart, Diagnostic, Event, Markup
 
 
@@ -25,6 +25,7 @@ def stream(
     reasoning_parser: str | None = None,
     tools: Path | None = None,
     in_reasoning: bool | None = None,
+    format_file: FormatFiles = (),
     json: Json = False,
 ) -> int:
     """Replay a raw output in chunks and print each event with the number of characters fed before it.
@@ -41,6 +42,7 @@ def stream(
     in_reasoning: The prompt left the reasoning open, or not; the parser's default without it.
     json: Print one JSON object a line.
     """
+    register_files(format_file)
     text = read_text(file)
     choice = sluicegate.choose_parsers(model, tool_call_parser=tool_call_parser, reasoning_parser=reasoning_parser)
     machine = sluicegate.Machine(

@@ -15,6 +15,7 @@ from .admission_metrics import AdmissionMetrics
 from .application import Application, Trace
 from .body import Limits
 from .cors import CrossOrigin
+from .format_files import register_format_files
 from .guard import build_guard
 from .identifiers import new_identifier
 from .jobs import JobQueue
@@ -45,6 +46,7 @@ class Service:
         self.metrics = Metrics(settings.prometheus_duration_buckets)
         self.state = ServiceState(settings, TokenizerStore(new_identifier), self.metrics)
         self._startup = Startup(self.state)
+        register_format_files(settings.format_file)
         choose = ParserChoice(settings)
         self._queue = JobQueue(settings.job_queue_capacity, settings.job_queue_concurrency)
         self._jobs = TokenizerJobs(self.state.store, self._queue, clock=time.monotonic, new_id=new_identifier)
