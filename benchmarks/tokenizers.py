@@ -36,8 +36,8 @@ TEXTS = 20_000
 ROUNDS = 5
 
 NEIGHBOURHOODS = (
-    "{}", " {}", "a{}", "{}a", "A{}b", "1{}2", "{0}{0}", ".{}", "{}\n", "中{}", "x{0}文 {0}B", " {0}<S{0}B", "'{}s",
-    "e{}\u0301",
+    "{0}", " {0}", "a{0}", "{0}a", "A{0}b", "1{0}2", "{0}{0}", ".{0}", "{0}\n", "中{0}", "x{0}文 {0}B", " {0}<S{0}B", "'{0}s",
+    "e{0}\u0301",
 )  # fmt: skip
 SURROGATES = range(0xD800, 0xE000)
 PLANES = (range(0x34000), range(0xE0000, 0xE0200), range(0xF0000, 0xF0010), range(0x10FFF0, 0x110000))
@@ -135,7 +135,7 @@ def check_code_points(name: str) -> dict[str, Any]:
     guarded_without_need = 0
     for start in range(0, len(codes), 2_000):
         part = codes[start : start + 2_000]
-        texts = ["\n".join(NEIGHBOURHOODS).format(*[chr(code)] * 14) for code in part]
+        texts = ["\n".join(NEIGHBOURHOODS).format(chr(code)) for code in part]
         expected = reference.encode_batch(texts)
         found = product.encode_batch(texts)
         raw = bare(texts) if bare is not None else expected

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import count, filterfalse
 
 from sluicegate.tokenizers.errors import UnknownTokenId
 
@@ -68,7 +69,7 @@ class ByteTable:
 
 def _fast_table(bytes_of_id: dict[int, bytes]) -> Mapping[int, bytes] | Sequence[bytes]:
     """A list is twice as fast as a dictionary, but needs ids without holes; what is not in it is looked up slowly."""
-    dense = list[bytes]()
-    while (found := bytes_of_id.get(len(dense))) is not None:
-        dense.append(found)
-    return dense if 2 * len(dense) > len(bytes_of_id) else bytes_of_id
+    first_hole = next(filterfalse(bytes_of_id.__contains__, count()))
+    if 2 * first_hole <= len(bytes_of_id):
+        return bytes_of_id
+    return list(map(bytes_of_id.__getitem__, range(first_hole)))

@@ -73,8 +73,9 @@ def qwen3_tokenizer_json(rank_file: bytes) -> bytes:
         len(ranks) + place: ConfiguredToken(token, special=token in QWEN3_SPECIAL_TOKENS, normalized=False)
         for place, token in enumerate(QWEN3_SPECIAL_TOKENS + QWEN3_OTHER_ADDED_TOKENS)
     }
-    vocabulary = {spell(token): rank for token, rank in ranks.items()}
-    merges = ((spell(left), spell(right)) for left, right in merges_of(ranks))
+    spelling = {token: spell(token) for token in ranks}
+    vocabulary = {spelling[token]: rank for token, rank in ranks.items()}
+    merges = ((spelling[left], spelling[right]) for left, right in merges_of(ranks))
     return qwen_tokenizer_json(vocabulary, merges, added)
 
 
