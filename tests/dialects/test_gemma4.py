@@ -14,7 +14,7 @@ from sluicegate.core.events import ArgumentsDelta, CallStart
 from sluicegate.dialects.gemma4 import GEMMA4
 from tests.renderers.gemma4 import render
 from tests.support.messages import NAMES, contents
-from tests.support.parsing import brief, exact, pieces, read, run_tool
+from tests.support.parsing import brief, exact, pieces, read, read_details, run_tool
 
 C, E, Q = "<|tool_call>", "<tool_call|>", '<|"|>'
 G = f"{C}call:g{{}}{E}"
@@ -97,7 +97,9 @@ def test_calls_text_and_faults(
     assert len(got_faults) == 1 if faults is None else got_faults == faults
 
 
-@pytest.mark.parametrize("cut", ["", "ca", "call:", "call:f", "call:f{", "call:f{a", "call:f{a:", f"call:f{{{Q}a"])
+@pytest.mark.parametrize(
+    "cut", ["", "ca", "call:", "call:f", "call:f{", "call:f{a", "call:f{a:", f"call:f{{{Q}a", f"call:f{{a:{Q}x{Q} "]
+)
 def test_a_call_that_the_end_cuts_off_is_incomplete(cut: str) -> None:
     (fault,) = read(GEMMA4, G + C + cut).faults
     assert fault.incomplete
@@ -154,3 +156,16 @@ def test_the_name_goes_out_at_the_brace_and_strings_grow() -> None:
         if isinstance(event, (CallStart, ArgumentsDelta))
     ]
     assert told == ["f", "{", '"a":', '"', "x", " ", "y", '"', ",", '"b":', "12}"]
+
+
+def test_the_places_of_names_keys_and_values() -> None:
+    text = f"{C}call:f {{a : {Q}x{Q} , b:[1,{{c:2}}]}}{E}"
+    (span,) = read_details(GEMMA4, text).spans
+    assert [(part.kind, text[part.start : part.end]) for part in span.parts] == [
+        ("name", "f"),
+        ("key", "a"),
+        ("value", f"{Q}x{Q}"),
+        ("key", "b"),
+        ("value", "[1,{c:2}]"),
+        ("arguments", f"{{a : {Q}x{Q} , b:[1,{{c:2}}]}}"),
+    ]

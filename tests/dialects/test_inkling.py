@@ -14,7 +14,7 @@ from sluicegate.core.machine import FormatMachine
 from sluicegate.dialects.inkling import INKLING
 from tests.renderers.inkling import render
 from tests.support.messages import calls, contents
-from tests.support.parsing import brief, read
+from tests.support.parsing import brief, read, read_details
 
 M, J, T = "<|message_model|>", "<|content_invoke_tool_json|>", "<|content_invoke_tool_text|>"
 TEXT, END, STOP = "<|content_text|>", "<|end_message|>", "<|content_model_end_sampling|>"
@@ -104,3 +104,14 @@ def test_the_name_is_sent_once_nothing_can_disqualify_it() -> None:
     assert not any(isinstance(event, CallStart) for event in machine.feed(f'f{J}{{"name":"f",'))
     (start,) = (event for event in machine.feed('"args":{') if isinstance(event, CallStart))
     assert (start.name, start.start) == ("f", 0)
+
+
+def test_the_places_of_name_and_arguments() -> None:
+    text = f'x{J}{{"name": "f", "args": {{"a": 1}}}}'
+    span = read_details(INKLING, text).spans[-1]
+    assert [(part.kind, text[part.start : part.end]) for part in span.parts] == [
+        ("name", "f"),
+        ("arguments", '{"a": 1}'),
+        ("key", '"a"'),
+        ("value", "1"),
+    ]

@@ -12,7 +12,7 @@ from sluicegate.core.events import ArgumentsDelta, CallStart
 from sluicegate.dialects.kimik2 import KIMIK2
 from tests.renderers.kimik2 import render
 from tests.support.messages import calls, contents
-from tests.support.parsing import brief, pieces, read, run_tool
+from tests.support.parsing import brief, pieces, read, read_details, run_tool
 
 B, A, E = "<|tool_call_begin|>", "<|tool_call_argument_begin|>", "<|tool_call_end|>"
 SECTION, SECTION_END = "<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"
@@ -98,7 +98,20 @@ def test_too_deep_arguments() -> None:
 
 def test_the_name_goes_out_with_the_marker_behind_it_and_arguments_as_they_grow() -> None:
     text = f'{B}f:0{A}{{"a": "xyz"}}{E}'
-    events = run_tool(KIMIK2, pieces(text, 1))
+    events = run_tool(KIMIK2, pieces(SECTION + text, 1))
     assert isinstance(events[0], CallStart)
     sent = [event.json for event in events if isinstance(event, ArgumentsDelta)]
     assert sent == ["{", '"a"', ":", '"', "x", "y", "z", '"', "}"]
+
+
+def test_the_places_of_name_and_arguments() -> None:
+    text = f'{B}functions.f:0{A} {{"a": 1, "b": [2]}} {E}'
+    (span,) = read_details(KIMIK2, text).spans
+    assert [(part.kind, text[part.start : part.end]) for part in span.parts] == [
+        ("name", "f"),
+        ("arguments", '{"a": 1, "b": [2]}'),
+        ("key", '"a"'),
+        ("value", "1"),
+        ("key", '"b"'),
+        ("value", "[2]"),
+    ]

@@ -16,7 +16,7 @@ from sluicegate.dialects.minimax_m3 import MINIMAX_M3
 from tests.renderers.minimax_m3 import TOKEN as N
 from tests.renderers.minimax_m3 import render
 from tests.support.messages import contents
-from tests.support.parsing import brief, check_events, exact, pieces, read, run_tool
+from tests.support.parsing import brief, check_events, exact, pieces, read, read_details, run_tool
 
 
 def written(text: str) -> str:
@@ -96,7 +96,8 @@ def test_headers(header: str, name: str | None) -> None:
 
 def arguments(body: str, schema: Any = None) -> tuple[str, list[str]]:
     tools = None if schema is None else tools_for({"v": schema})
-    outcome = read(MINIMAX_M3, written(f'§<invoke name="f">§<v>{body}§</v>§</invoke>'), tools)
+    call = f'§<invoke name="f">§<v>{body}§</v>§</invoke>'
+    outcome = read(MINIMAX_M3, written(f"§<tool_call>{call}§</tool_call>"), tools)
     return outcome.calls[0].arguments[5:-1], [diagnostic.code for diagnostic in outcome.diagnostics]
 
 
@@ -245,3 +246,25 @@ def test_the_name_goes_out_with_its_tag_and_declared_strings_grow() -> None:
         if isinstance(event, (CallStart, ArgumentsDelta))
     ]
     assert told == ["f", '{"s":', '"x', " ", "y", '"', ',"i":', "12", "}"]
+
+
+def test_the_places_of_names_keys_and_values() -> None:
+    text = written('§<invoke name="f">§<a> x §</a>§<o>§<b>1§</b> §</o>\n§</invoke>')
+    (span,) = read_details(MINIMAX_M3, text).spans
+    assert [(part.kind, text[part.start : part.end]) for part in span.parts] == [
+        ("name", "f"),
+        ("key", "a"),
+        ("value", " x "),
+        ("key", "o"),
+        ("value", written("§<b>1§</b> ")),
+        ("arguments", written("§<a> x §</a>§<o>§<b>1§</b> §</o>\n")),
+    ]
+
+
+@pytest.mark.parametrize(
+    "cut",
+    ["§<invoke", "§<invoke name=", '§<invoke name="f">', '§<invoke name="f">§<a', '§<invoke name="f">§<a>1§</a>§'],
+)
+def test_a_call_that_the_end_cuts_off_is_incomplete(cut: str) -> None:
+    (fault,) = read(MINIMAX_M3, written('§<invoke name="g"/>' + cut)).faults
+    assert fault.incomplete

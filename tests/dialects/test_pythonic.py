@@ -16,7 +16,7 @@ from sluicegate.core.machine import FormatMachine
 from sluicegate.dialects.pythonic import PYTHONIC
 from tests.renderers.pythonic import render
 from tests.support.messages import contents, values
-from tests.support.parsing import brief, pieces, read, run_tool
+from tests.support.parsing import brief, pieces, read, read_details, run_tool
 
 WORDS = st.text(string.ascii_letters + "_é名", min_size=1, max_size=8)
 NAMES = st.lists(WORDS, min_size=1, max_size=3).map(".".join)
@@ -172,3 +172,23 @@ def test_a_bracket_is_held_until_it_is_decided() -> None:
     ]
     assert said == ["a ", "", "[note b", "] ", ""]
     assert any(isinstance(event, CallEnd) for event in run_tool(PYTHONIC, ["[f(", ")"]))
+
+
+def test_the_places_of_names_keys_and_values() -> None:
+    text = "[f.g(a = 'x' 'y' , b=[1])]"
+    span = read_details(PYTHONIC, text).spans[1]
+    assert [(part.kind, text[part.start : part.end]) for part in span.parts] == [
+        ("name", "f.g"),
+        ("key", "a"),
+        ("value", "'x' 'y'"),
+        ("key", "b"),
+        ("value", "[1]"),
+        ("arguments", "a = 'x' 'y' , b=[1]"),
+    ]
+
+
+@pytest.mark.parametrize("cut", ["g", "g.", "g(", "g(a", "g(a=", "g(a=1", "g(a=1,", "g(a=1, b", "g(a='x' # ", "g(a=1 "])
+def test_a_call_that_the_end_cuts_off_is_incomplete(cut: str) -> None:
+    (fault,) = read(PYTHONIC, f"[f(), {cut}").faults
+    assert fault.incomplete
+    assert fault.name == ("g" if "(" in cut else None)

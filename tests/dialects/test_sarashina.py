@@ -16,7 +16,7 @@ from sluicegate.core.machine import FormatMachine
 from sluicegate.dialects.sarashina import SARASHINA
 from tests.renderers.sarashina import render
 from tests.support.messages import NAMES, contents, values
-from tests.support.parsing import brief, pieces, read, run_tool
+from tests.support.parsing import brief, pieces, read, read_details, run_tool
 
 M = "<|tool_calls|>"
 F, G = "{'name': 'f', 'arguments': {'a': 1}}", "{'name': 'g', 'arguments': {'b': 2}}"
@@ -157,3 +157,16 @@ def test_a_payload_at_the_start_is_held_until_it_is_decided() -> None:
         for chunk in ("  [1, ", "2, x", " 3] ", "a")
     ]
     assert said == ["", "", "[1, 2, x 3]", " a"]
+
+
+def test_the_places_of_names_keys_and_values() -> None:
+    text = f"{M}[{{'name': 'f', 'x': 0, 'arguments': {{'a': 1, 'b': (2,)}}}}]"
+    span = read_details(SARASHINA, text).spans[1]
+    assert [(part.kind, text[part.start : part.end]) for part in span.parts] == [
+        ("name", "f"),
+        ("arguments", "{'a': 1, 'b': (2,)}"),
+        ("key", "'a'"),
+        ("value", "1"),
+        ("key", "'b'"),
+        ("value", "(2,)"),
+    ]

@@ -132,6 +132,13 @@ def read(tool_format: ToolFormat, text: str, tools: Any = None) -> Outcome:
     return whole
 
 
+def read_details(tool_format: ToolFormat, text: str, tools: Any = None) -> Outcome:
+    """The same with the places of keys and values, in every cutting."""
+    whole = check_events(run_tool(tool_format, [text], tools, details=True), text)
+    assert check_events(run_tool(tool_format, pieces(text, 1), tools, details=True), text) == whole
+    return whole
+
+
 def brief(outcome: Outcome) -> tuple[str, list[tuple[str, str]], list[str]]:
     """What a caller looks at first: content, calls, and the raw text of the faults beside them."""
     faults = [diagnostic.raw or "" for diagnostic in outcome.diagnostics if diagnostic.severity == "error"]

@@ -179,7 +179,7 @@ class BlockFormat(ABC):
                     reach = (reach & closers) or reach if reach else closers
                     continue
                 reach = frozenset[str]()
-                if self.sections and not open_section:
+                if self.sections and not open_section and not form.trial:
                     start, message = window.offset, f"{literal!r} opens a call outside a section"
                     context.report("missing_wrapper", "info", start, start + found.size, message)
                 if session.word_start < 0 and not (form.trial and found.verdict == "counts"):

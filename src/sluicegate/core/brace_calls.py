@@ -161,6 +161,7 @@ class _BraceCall:
                 write(following)
                 frames.pop()
                 complete = False
+                end = window.offset
             else:
                 if not complete:
                     raise Malformed("a comma must stand between members", window.offset)
@@ -179,11 +180,11 @@ class _BraceCall:
                         raise Malformed(f"more than {DEPTH_LIMIT} containers are open", window.offset, "depth_exceeded")
                     frames.append(self._open(following, child))
                     continue
-                yield from self._scalar(child, following)
+                end = yield from self._scalar(child, following)
                 complete = False
             if len(frames) == 1:
                 self._call.part("key", key_start, key_end)
-                self._call.part("value", start, window.offset)
+                self._call.part("value", start, end)
 
     def _open(self, opening: str, node: SchemaNode) -> _Frame:
         kind = "object" if opening == "{" else "array"
@@ -205,10 +206,11 @@ class _BraceCall:
             if not (yield from self._at_delimiter()):
                 raise Malformed("a key is not closed", token)
             self._session.take(len(delimiter))
+            end = window.offset
         else:
             yield from self._session.consume(_KEY)
             key = window.slice(token, window.offset).rstrip(WHITE_SPACE)
-        end = window.offset
+            end = token + len(key)
         if not key:
             raise Malformed("a member has no key", token)
         following = yield from self._space()
@@ -224,15 +226,15 @@ class _BraceCall:
         self._call.write(f"{quoted}:")
         return frame.node.member(key), end
 
-    def _scalar(self, node: SchemaNode, following: str) -> Steps:
-        """Read a string or a bare value."""
+    def _scalar(self, node: SchemaNode, following: str) -> Generator[None, None, int]:
+        """Read a string or a bare value; returns where it ends."""
         window = self._window
         start = window.offset
         if following == "<" and (yield from self._at_delimiter()):
-            yield from self._string()
+            end = yield from self._string()
             if node.types and "string" not in node.types:
-                self._mismatch(node, start, window.offset)
-            return
+                self._mismatch(node, start, end)
+            return end
         yield from self._session.consume(_TOKEN)
         if window.pos == len(window.text):
             raise CutOff
@@ -244,8 +246,10 @@ class _BraceCall:
         else:
             json, suits = self._format.conversion.convert(Value(bare, node.types))
         self._call.write(json)
+        end = start + len(bare)
         if not suits:
-            self._mismatch(node, start, window.offset)
+            self._mismatch(node, start, end)
+        return end
 
     def _mismatch(self, node: SchemaNode, start: int, end: int) -> None:
         wanted = ", ".join(sorted(node.types))
@@ -253,8 +257,8 @@ class _BraceCall:
             "schema_mismatch", "warning", start, end, f"the value is none of the types {wanted}", call=self._call.index
         )
 
-    def _string(self) -> Steps:
-        """Read the string whose delimiter is next."""
+    def _string(self) -> Generator[None, None, int]:
+        """Read the string whose delimiter is next; returns where it ends."""
         window, table = self._window, self._format
         write: Write = self._call.write
         self._session.take(len(table.delimiter))
@@ -274,9 +278,10 @@ class _BraceCall:
             if literal == table.delimiter:
                 start = window.offset
                 self._session.take(len(literal))
+                end = window.offset
                 if (yield from self._space()) in _GOES_ON:
                     write('"')
-                    return
+                    return end
                 if window.pos < len(window.text):
                     write(quote_inside(window.slice(start, window.offset)))
                 continue

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from re import Match
 from typing import Final, Literal
 
+from sluicegate.core.block_fault import CutOff, Malformed, or_fault
 from sluicegate.core.blocks import BlockFormat, Opener, Session
 from sluicegate.core.call import CallBuilder
 from sluicegate.core.call_object import CallObject, ReadObject, read_call_object
@@ -31,20 +32,6 @@ class Header:
     until: str
     form: str
     begins: str = ""
-
-
-class _Malformed(Exception):
-    """The block is no call: what is wrong, and from which raw offset the fault's end is searched."""
-
-    def __init__(self, message: str, resume: int, code: str = "malformed_call") -> None:
-        super().__init__(message)
-        self.message = message
-        self.resume = resume
-        self.code = code
-
-
-class _Cut(Exception):
-    """The text ended inside the block."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -89,16 +76,11 @@ class Payload(BlockFormat):
         call = session.call()
         session.take(len(opener.literal))
         body = window.offset
-        try:
-            if self.header is not None:
-                yield from self._read_arguments(session, call, self.header, body)
-            else:
-                yield from self._read_object(session, call, body)
-        except _Cut:
-            window.pos = len(window.text)
-            call.fault("incomplete_call", "the text ends inside the call", incomplete=True)
-        except _Malformed as problem:
-            yield from self.resynchronise(session, call, problem.resume, problem.code, problem.message)
+        if self.header is not None:
+            reading = self._read_arguments(session, call, self.header, body)
+        else:
+            reading = self._read_object(session, call, body)
+        yield from or_fault(self, session, call, reading)
 
     def _read_arguments(self, session: Session, call: CallBuilder, header: Header, body: int) -> Steps:
         window, context = session.window, session.context
@@ -108,9 +90,9 @@ class Payload(BlockFormat):
         json_start = window.offset
         resume = body if self.resume_at == "opener" else json_start
         wrapped = False
-        if last and last not in "{":
+        if last != "{":
             if not self.value_member:
-                raise _Malformed("the arguments are no JSON object", resume)
+                raise Malformed("the arguments are no JSON object", resume)
             wrapped = True
             call.write('{"' + self.value_member + '":')
         reader = JsonReader(context, around=int(wrapped))
@@ -133,13 +115,13 @@ class Payload(BlockFormat):
         json_start = window.offset
         resume = body if self.resume_at == "opener" else json_start
         if following != "{":
-            raise _Malformed("the call is no JSON object", resume)
+            raise Malformed("the call is no JSON object", resume)
         reader = JsonReader(context)
         found = ReadObject()
         reading = read_call_object(context, reader, call, shape, found, markers=self._name_markers)
         yield from self._read_json(reading, resume)
         if found.problem:
-            raise _Malformed(found.problem, window.offset)
+            raise Malformed(found.problem, window.offset)
         if self.tail:
             yield from self._read_tail(session, window.offset)
         assert found.name is not None
@@ -156,9 +138,9 @@ class Payload(BlockFormat):
                 session.take(len(header.begins))
                 break
             if not header.begins.startswith(window.text[window.pos :]):
-                raise _Malformed(f"the call does not begin with {header.begins!r}", body)
+                raise Malformed(f"the call does not begin with {header.begins!r}", body)
             if window.final:
-                raise _Cut
+                raise CutOff
             yield
         begin = window.offset
         while True:
@@ -167,13 +149,13 @@ class Payload(BlockFormat):
             if literal is not None:
                 break
             if window.final:
-                raise _Cut
+                raise CutOff
             yield
         end = window.offset
         text = window.slice(begin, end)
         found = self._header_form(text) if literal == header.until else None
         if found is None or not found["name"].strip():
-            raise _Malformed("the call has no readable header", body)
+            raise Malformed("the call has no readable header", body)
         session.take(len(header.until))
         name = found["name"].strip()
         start = begin + found.start("name")
@@ -185,11 +167,11 @@ class Payload(BlockFormat):
             yield from reading
         except JsonCut as problem:
             if self.resume_at != "token":
-                raise _Cut from None
-            raise _Malformed(problem.message, problem.token, problem.code) from None
+                raise CutOff from None
+            raise Malformed(problem.message, problem.token, problem.code) from None
         except JsonBroken as problem:
             at = problem.token if self.resume_at == "token" else resume
-            raise _Malformed(problem.message, at, problem.code) from None
+            raise Malformed(problem.message, at, problem.code) from None
 
     def _read_tail(self, session: Session, resume: int) -> Steps:
         """Consume white space and the tail, or what may stand in its place."""
@@ -206,8 +188,8 @@ class Payload(BlockFormat):
             yield
         if last != self.tail_behind and self.tail_behind:
             if window.pos == len(window.text) and window.final:
-                raise _Cut
-            raise _Malformed(f"no {self.tail_behind!r} before {self.tail!r}", resume)
+                raise CutOff
+            raise Malformed(f"no {self.tail_behind!r} before {self.tail!r}", resume)
         while True:
             text, pos = window.text, window.pos
             literal, at = self._endings.find(text, pos, window.final)
@@ -218,13 +200,13 @@ class Payload(BlockFormat):
             rest = text[pos:]
             if window.final and len(rest) < len(self.tail) and self.tail.startswith(rest):
                 if not self.optional_tail:
-                    raise _Cut
+                    raise CutOff
                 window.pos = len(text)
                 return
             if literal is not None or window.final or at > pos:
                 if self.optional_tail and window.final and any(e.startswith(rest) for e in self._endings.literals):
                     return
-                raise _Malformed(f"something other than {self.tail!r} follows the JSON", resume)
+                raise Malformed(f"something other than {self.tail!r} follows the JSON", resume)
             yield
 
     def _read_end(self, session: Session) -> Steps:
@@ -248,7 +230,7 @@ class Payload(BlockFormat):
         window.release()
 
     def _skip_space(self, session: Session) -> Generator[None, None, str]:
-        """Consume white space; return the next character, or raise `_Cut`."""
+        """Consume white space; return the next character, or raise `CutOff`."""
         window = session.window
         while True:
             found = _SPACE(window.text, window.pos)
@@ -257,5 +239,5 @@ class Payload(BlockFormat):
             if window.pos < len(window.text):
                 return window.text[window.pos]
             if window.final:
-                raise _Cut
+                raise CutOff
             yield

@@ -141,9 +141,8 @@ class StringReader:
         pieces: list[str] = []
         while True:
             found = pattern.match(window.text, window.pos)
-            if found is not None:
-                pieces.append(found[0])
-                window.pos = found.end()
+            pieces.append("" if found is None else found[0])
+            window.pos += len(pieces[-1])
             if window.pos < len(window.text) or window.final:
                 return "".join(pieces)
             yield
