@@ -144,7 +144,7 @@ class _BraceCall:
         window, write = self._window, self._call.write
         frames = [self._open("{", node)]
         complete = True
-        key_start = key_end = start = 0
+        start = 0
         while frames:
             following = yield from self._space()
             frame = frames[-1]
@@ -170,11 +170,12 @@ class _BraceCall:
                 frame.items += 1
                 child = frame.node.items
                 if frame.opening == "{":
-                    key_start = window.offset
-                    child, key_end = yield from self._key(frame)
+                    start_of_key = window.offset
+                    child, end_of_key = yield from self._key(frame)
                     following = yield from self._space()
-                if len(frames) == 1:
-                    start = window.offset
+                    if len(frames) == 1:
+                        self._call.part("key", start_of_key, end_of_key)
+                        start = window.offset
                 if following in {"{", "["}:
                     if len(frames) == DEPTH_LIMIT:
                         raise Malformed(f"more than {DEPTH_LIMIT} containers are open", window.offset, "depth_exceeded")
@@ -183,7 +184,6 @@ class _BraceCall:
                 end = yield from self._scalar(child, following)
                 complete = False
             if len(frames) == 1:
-                self._call.part("key", key_start, key_end)
                 self._call.part("value", start, end)
 
     def _open(self, opening: str, node: SchemaNode) -> _Frame:
