@@ -1,6 +1,6 @@
 """Load above capacity: do admitted requests keep their latency, and does every other one get its documented refusal?
 
-    python -m benchmarks.load [--seconds 10] [limiter] [scheduler] [hostile] [drain]
+    python -m benchmarks.load [--seconds 10] [limiter] [scheduler] [hostile] [drain] [--json FILE]
 
 Four scenarios, each against a service of its own:
 
@@ -189,40 +189,55 @@ def tokenize_body(characters: int) -> bytes:
     return json.dumps({"model": MODEL, "prompt": text[:characters]}).encode()
 
 
-def judge(target: Target, path: str, clients: dict[str, Client], unloaded: Tally, kept: str) -> list[str]:
-    """What was promised and not kept."""
-    problems: list[str] = []
-    for name, client in clients.items():
-        print("  " + client.tally.line(name))
-        problems += [f"{name}: {wrong}" for wrong in client.tally.wrong[:5]]
-        if client.tally.answered + len(client.tally.wrong) != client.tally.sent:
-            problems.append(f"{name}: {client.tally.sent} sent, {client.tally.answered} answered")
-    sent = sum(client.tally.sent for client in clients.values()) + unloaded.sent
-    counted = target.counted_answers(path)
-    if counted != sent:
-        problems.append(f"{sent} requests were sent, the service counts {counted} answers")
-    ratio = clients[kept].tally.percentile(0.99) / unloaded.percentile(0.99)
-    print(f"  p99 of the accepted {kept} requests: {ratio:.2f} times the unloaded p99")
-    if not ratio < 2:
-        problems.append(f"{kept}: p99 is {ratio:.2f} times the unloaded p99, promised is less than 2")
-    return problems
+class Report:
+    """What was measured, and what was promised and not kept."""
+
+    def __init__(self, scenario: str) -> None:
+        self.scenario = scenario
+        self.rows: list[dict[str, object]] = []
+        self.problems: list[str] = []
+
+    def show(self, name: str, tally: Tally) -> None:
+        """Print a tally and keep it."""
+        print("  " + tally.line(name))
+        row = {"scenario": self.scenario, "requests": name, "sent": tally.sent, "accepted": len(tally.accepted)}
+        p50, p99 = (round(tally.percentile(share), 1) for share in (0.5, 0.99))
+        self.rows.append({**row, "p50_ms": p50, "p99_ms": p99, "refused": dict(tally.refused)})
+        self.problems += [f"{name}: {wrong}" for wrong in tally.wrong[:5]]
+        if tally.answered + len(tally.wrong) != tally.sent:
+            self.problems.append(f"{name}: {tally.sent} sent, {tally.answered} answered")
+
+    def compare(self, name: str, tally: Tally, unloaded: Tally) -> None:
+        """Check that the p99 of the accepted is below twice the unloaded one."""
+        ratio = tally.percentile(0.99) / unloaded.percentile(0.99)
+        print(f"  p99 of the accepted {name} requests: {ratio:.2f} times the unloaded p99")
+        self.rows[-1]["p99_ratio"] = round(ratio, 2)
+        if not ratio < 2:
+            self.problems.append(f"{name}: p99 is {ratio:.2f} times the unloaded p99, promised is less than 2")
+
+    def count(self, target: Target, path: str, *tallies: Tally) -> None:
+        """Check that the service has answered each request once."""
+        sent, counted = sum(tally.sent for tally in tallies), target.counted_answers(path)
+        if counted != sent:
+            self.problems.append(f"{sent} requests were sent, the service counts {counted} answers")
 
 
-async def limiter(seconds: float, characters: int) -> list[str]:
+async def limiter(report: Report, seconds: float, characters: int) -> None:
     """Twice the capacity at the plain limiter."""
     path, body = "/v1/tokenize", tokenize_body(characters)
     with serving("--max-concurrent-requests", "1", "--queue-size", "0") as target:
-        unloaded = await measure_unloaded(target, path, body)
+        unloaded = await measure_unloaded(report, target, path, body)
         capacity = 1000 / statistics.fmean(unloaded.accepted)
         client = Client(target, path, body)
         await client.steadily(2 * capacity, seconds)
-        problems = judge(target, path, {"twice the capacity": client}, unloaded, "twice the capacity")
+        report.show("twice the capacity", client.tally)
+        report.compare("twice the capacity", client.tally, unloaded)
+        report.count(target, path, unloaded, client.tally)
         if not client.tally.refused:
-            problems.append("nothing was refused: the load was not above the capacity")
-        return problems
+            report.problems.append("nothing was refused: the load was not above the capacity")
 
 
-async def scheduler(seconds: float, characters: int) -> list[str]:
+async def scheduler(report: Report, seconds: float, characters: int) -> None:
     """A flood of bulk beside interactive requests."""
     path, body = "/v1/tokenize", tokenize_body(characters)
     with tempfile.TemporaryDirectory() as directory:
@@ -231,32 +246,34 @@ async def scheduler(seconds: float, characters: int) -> list[str]:
         flags = ["--priority-scheduler-enabled", "--priority-scheduler-config", str(classes)]
         flags += ["--priority-scheduler-default-max-class", "interactive", "--max-concurrent-requests", "4"]
         with serving(*flags) as target:
-            unloaded = await measure_unloaded(target, path, body, **{"X-SMG-Priority": "interactive"})
+            unloaded = await measure_unloaded(report, target, path, body, **{"X-SMG-Priority": "interactive"})
             capacity = 1000 / statistics.fmean(unloaded.accepted)
             interactive = Client(target, path, body, **{"X-SMG-Priority": "interactive"})
             bulk = Client(target, path, body, **{"X-SMG-Priority": "bulk"})
             async with asyncio.TaskGroup() as group:
                 group.create_task(interactive.steadily(capacity / 8, seconds))
                 group.create_task(bulk.steadily(2 * capacity, seconds))
-            problems = judge(target, path, {"interactive": interactive, "bulk": bulk}, unloaded, "interactive")
+            report.show("bulk", bulk.tally)
+            report.show("interactive", interactive.tally)
+            report.compare("interactive", interactive.tally, unloaded)
+            report.count(target, path, unloaded, interactive.tally, bulk.tally)
             if interactive.tally.refused:
-                problems.append("an interactive request was refused although places are reserved")
-            return problems
+                report.problems.append("an interactive request was refused although places are reserved")
 
 
-async def measure_unloaded(target: Target, path: str, body: bytes, **headers: str) -> Tally:
+async def measure_unloaded(report: Report, target: Target, path: str, body: bytes, **headers: str) -> Tally:
     """Latencies of requests one after the other."""
     warm, cold = Client(target, path, body, **headers), Client(target, path, body, **headers)
     await cold.one_by_one(20)
     await warm.one_by_one(200)
-    print("  " + warm.tally.line("unloaded"))
+    report.show("unloaded", warm.tally)
     if len(warm.tally.accepted) != warm.tally.sent:
         raise SystemExit(f"the unloaded service does not answer: {warm.tally.wrong[:1] or dict(warm.tally.refused)}")
     warm.tally.sent += cold.tally.sent
     return warm.tally
 
 
-async def drain(seconds: float, characters: int) -> list[str]:
+async def drain(report: Report, seconds: float, characters: int) -> None:
     """SIGTERM under load."""
     del characters
     path = "/parse/reasoning"
@@ -275,14 +292,14 @@ async def drain(seconds: float, characters: int) -> list[str]:
             await asyncio.sleep(seconds / 4)
             target.process.send_signal(signal.SIGTERM)
             stopped.set()
-        print("  " + client.tally.line("until SIGTERM"))
-        problems = [f"drain: {wrong}" for wrong in client.tally.wrong[:5]]
+        report.show("until SIGTERM", client.tally)
         status = await asyncio.to_thread(target.process.wait, 60)
         print(f"  exit status {status}")
-        return problems + ([f"exit status {status}, promised is 0"] if status else [])
+        if status:
+            report.problems.append(f"exit status {status}, promised is 0")
 
 
-async def hostile(seconds: float, characters: int) -> list[str]:
+async def hostile(report: Report, seconds: float, characters: int) -> None:
     """Idle connections and uploads that go nowhere, beside ordinary requests."""
     del characters
     path = "/parse/reasoning"
@@ -290,7 +307,7 @@ async def hostile(seconds: float, characters: int) -> list[str]:
     descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     idle, uploads = min(IDLE_CONNECTIONS, descriptors // 2), min(UPLOADS, descriptors // 10)
     with serving() as target, contextlib.ExitStack() as connections:
-        unloaded = await measure_unloaded(target, path, body)
+        unloaded = await measure_unloaded(report, target, path, body)
         print(f"  {idle} idle connections, {uploads} uploads that have stopped")
         for number in range(idle + uploads):
             connection = connections.enter_context(socket.create_connection(("127.0.0.1", target.port), 20))
@@ -300,7 +317,9 @@ async def hostile(seconds: float, characters: int) -> list[str]:
         began = time.perf_counter()
         while time.perf_counter() - began < seconds:
             await client.one_by_one(50)
-        return judge(target, path, {"ordinary": client}, unloaded, "ordinary")
+        report.show("ordinary", client.tally)
+        report.compare("ordinary", client.tally, unloaded)
+        report.count(target, path, unloaded, client.tally)
 
 
 SCENARIOS = {"limiter": limiter, "scheduler": scheduler, "hostile": hostile, "drain": drain}
@@ -312,14 +331,20 @@ def main() -> int:
     parser.add_argument("scenarios", nargs="*", choices=[*SCENARIOS, []], help="default: all")
     parser.add_argument("--seconds", type=float, default=10.0, help="length of each load (default: %(default)s)")
     parser.add_argument("--characters", type=int, default=400_000, help="size of a prompt (default: %(default)s)")
+    parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write what was measured there")
     arguments = parser.parse_args()
-    problems: list[str] = []
+    reports: list[Report] = []
     print(f"{os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f}")
     for name in arguments.scenarios or SCENARIOS:
         print(name)
-        problems += asyncio.run(SCENARIOS[name](arguments.seconds, arguments.characters))
+        reports.append(Report(name))
+        asyncio.run(SCENARIOS[name](reports[-1], arguments.seconds, arguments.characters))
+    problems = [problem for report in reports for problem in report.problems]
     for problem in problems:
         print(f"NOT KEPT  {problem}")
+    if arguments.json is not None:
+        rows = [row for report in reports for row in report.rows]
+        arguments.json.write_text(json.dumps({"rows": rows, "not_kept": problems}, indent=1))
     return 1 if problems else 0
 
 
