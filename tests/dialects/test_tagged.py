@@ -172,7 +172,7 @@ def test_places_of_name_keys_and_values(template: Template) -> None:
     text = template.render("Look:", [("get_it", {"j": "a b", "n": [1, 2]})])
     events = run_tool(FORMATS[template.parser], [text], tools_of([("get_it", {"j": ""})]), details=True)
     (span,) = [span for span in check_events(events, text).spans if span.kind == "call"]
-    places = [(part.kind, text[part.start : part.end].strip()) for part in span.parts if part.kind != "arguments"]
+    places = [(part.kind, text[part.start : part.end]) for part in span.parts if part.kind != "arguments"]
     assert places == [("name", "get_it"), ("key", "j"), ("value", "a b"), ("key", "n"), ("value", "[1, 2]")]
 
 

@@ -29,6 +29,18 @@ _OF_VALUES: Final = (
 )
 
 
+TYPE_ALIASES: Final = {
+    "str": "string",
+    "int": "integer",
+    "float": "number",
+    "double": "number",
+    "bool": "boolean",
+    "dict": "object",
+    "list": "array",
+}
+"""Type names of programming languages that callers write in schemas."""
+
+
 class SchemaRules(Struct, frozen=True, kw_only=True):
     """How a format's page reads schemas.
 

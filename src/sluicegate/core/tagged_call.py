@@ -183,7 +183,6 @@ class CallReading:
         key = captured.text
         if not key and not table.empty_keys:
             raise Malformed("an item has no key", start)
-        call.part("key", captured.start, captured.end)
         quoted = quote(key)
         call.write(f"{',' if self._given else '{'}{quoted}:")
         if key in self._given:
@@ -206,7 +205,11 @@ class CallReading:
             text.finish()
         else:
             end = yield from self._read_converted(types, open_keys)
-        call.part("value", value, end.at)
+        if self._session.context.details:
+            if table.values.frame and value < end.at and window.slice(value, value + 1) == "\n":
+                value += 1
+            call.part("key", captured.start, captured.end)
+            call.part("value", value, end.at)
 
     def _read_converted(self, types: frozenset[str], open_keys: tuple[str, ...]) -> Generator[None, None, End]:
         """Read a value that is not text, and write its JSON."""

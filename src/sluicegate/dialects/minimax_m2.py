@@ -15,7 +15,7 @@ from sluicegate.core import values
 from sluicegate.core.blocks import Opener
 from sluicegate.core.outline import Layout
 from sluicegate.core.patterns import SOME_SPACE, SPACE, SPACE_CLASS, Pattern, Run, either
-from sluicegate.core.schema import SchemaRules
+from sluicegate.core.schema import TYPE_ALIASES, SchemaRules
 from sluicegate.core.sequence import OneOf, Sequence, Text
 from sluicegate.core.tagged import Tagged
 from sluicegate.core.tagged_value import ValueSyntax
@@ -26,17 +26,7 @@ INVOKE, INVOKE_END = "<invoke", "</invoke>"
 PARAMETER, PARAMETER_END = "<parameter", "</parameter>"
 TAG_GOES_ON: Final = either((Run(SPACE_CLASS, 1, 1),), "/", ">")
 NAMED: Final = (SOME_SPACE, 'name="', Run('^"<>', 1), '"', SPACE)
-ALIASES: Final = {
-    "str": "string",
-    "int": "integer",
-    "float": "number",
-    "double": "number",
-    "bool": "boolean",
-    "dict": "object",
-    "map": "object",
-    "list": "array",
-}
-SCHEMA_RULES: Final = SchemaRules(aliases=ALIASES, members_in_branches=True)
+SCHEMA_RULES: Final = SchemaRules(aliases={**TYPE_ALIASES, "map": "object"}, members_in_branches=True)
 CONVERSION: Final = values.Conversion(
     (
         values.integer_digits,

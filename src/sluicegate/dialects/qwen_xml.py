@@ -18,7 +18,7 @@ from sluicegate.core import values
 from sluicegate.core.blocks import Opener
 from sluicegate.core.outline import Layout
 from sluicegate.core.patterns import SPACE, SPACE_CLASS, Pattern, Run, either
-from sluicegate.core.schema import SchemaRules
+from sluicegate.core.schema import TYPE_ALIASES, SchemaRules
 from sluicegate.core.sequence import Sequence, Text
 from sluicegate.core.tagged import Tagged
 from sluicegate.core.tagged_value import ValueSyntax
@@ -70,19 +70,7 @@ QWEN_XML = Tagged(
     wrapper="optional",
     wrapper_end=Tag(literal=CALL_END),
     ends_before=(Tag(literal=CALL), Tag(literal=FUNCTION, rest=Pattern(*NAME, ">"))),
-    schema_rules=SchemaRules(
-        fold_case=True,
-        aliases={
-            "str": "string",
-            "int": "integer",
-            "float": "number",
-            "double": "number",
-            "bool": "boolean",
-            "dict": "object",
-            "list": "array",
-            "tuple": "array",
-        },
-    ),
+    schema_rules=SchemaRules(fold_case=True, aliases={**TYPE_ALIASES, "tuple": "array"}),
     conversion=values.Conversion(
         (
             values.boolean_in_any_case,
