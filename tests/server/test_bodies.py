@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Raw
 
 from sluicegate.server.body import BodyReader, InvalidBody, InvalidJson
-from sluicegate.server.routes.parsing import TOOL_MEMBERS, FunctionCallBody
 from sluicegate.server.routes.tokens import DetokenizeBody, TokenizeBody
+from sluicegate.server.routes.tools import read_tools
 
 TOKENIZE = BodyReader(TokenizeBody)
 DETOKENIZE = BodyReader(DetokenizeBody)
-FUNCTION_CALL = BodyReader(FunctionCallBody, {"tools": TOOL_MEMBERS})
 
 
 @pytest.mark.parametrize(
@@ -92,19 +92,30 @@ def test_ids_are_whole_numbers_in_range(tokens: str, message: str) -> None:
 
 
 def test_members_of_tools_must_not_come_twice_and_others_may() -> None:
-    start = b'{"text":"","tool_call_parser":"json","tools":[{"type":"function","function":'
-    assert FUNCTION_CALL.read(start + b'{"name":"a","x":1,"x":2,"parameters":{"name":1,"name":2}}}]}').tools[0].type
+    start = b'[{"type":"function","function":'
+    assert read_tools(Raw(start + b'{"name":"a","x":1,"x":2,"parameters":{"name":1,"name":2}}}]'))
     with pytest.raises(InvalidBody, match=r"field 'tools\[0\]\.function\.name' appears twice") as refusal:
-        FUNCTION_CALL.read(start + b'{"name":"a","name":"a"}}]}')
+        read_tools(Raw(start + b'{"name":"a","name":"a"}}]'))
     assert refusal.value.param == "tools"
 
 
 def test_a_position_inside_tools_is_named() -> None:
     with pytest.raises(InvalidBody, match=r"tools\[1\]: field 'function' is required") as refusal:
-        FUNCTION_CALL.read(
-            b'{"text":"","tool_call_parser":"json","tools":[{"type":"f","function":{"name":"a"}},{"type":"f"}]}'
-        )
+        read_tools(Raw(b'[{"type":"f","function":{"name":"a"}},{"type":"f"}]'))
     assert refusal.value.param == "tools"
+
+
+def test_parameters_may_hold_any_json() -> None:
+    parameters = b'{"maximum":1e999,"minimum":' + b"9" * 5000 + b',"enum":[null,"\\ud83d\\ude00"]}'
+    tools = read_tools(Raw(b'[{"type":"f","function":{"name":"a","parameters":' + parameters + b"}}]"))
+    assert tools is not None
+    read = tools[0]["function"]["parameters"]
+    assert (read["maximum"], read["enum"]) == (float("inf"), [None, "😀"])
+
+
+def test_tools_are_read_once() -> None:
+    raw = b'[{"type":"f","function":{"name":"once"}}]'
+    assert read_tools(Raw(raw)) is read_tools(Raw(bytes(bytearray(raw))))
 
 
 def test_duplicates_are_found_in_long_bodies() -> None:

@@ -76,7 +76,11 @@ class InProcess:
 
     def __init__(self, settings: Settings | None = None, *, tiny: bool = False) -> None:
         self._loop = asyncio.new_event_loop()
-        self.service = self._loop.run_until_complete(self._make(settings or Settings(host="127.0.0.1")))
+        try:
+            self.service = self._loop.run_until_complete(self._make(settings or Settings(host="127.0.0.1")))
+        except BaseException:
+            self._loop.close()
+            raise
         if tiny:
             self.service.state.store.add("tiny", load_path(TINY), "tiny")
         self._config = Config(

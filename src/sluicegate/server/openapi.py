@@ -28,6 +28,7 @@ from .routes.tokens import (
     TokenizeBatchAnswer,
     TokenizeBody,
 )
+from .routes.tools import Tool
 from .routes.unified import DetectAnswer, DetectBody, ParseBody, ParserList
 from .routing import Route, get
 from .tokenizer_jobs import TokenizerStatus
@@ -202,9 +203,8 @@ OPERATIONS: dict[str, Operation] = {
 def openapi_document(routes: tuple[Route, ...]) -> dict[str, Any]:
     """The description of these routes. Raises `KeyError` for one that `OPERATIONS` does not know."""
     shapes = [shape for operation in OPERATIONS.values() for shape in (operation.body, *operation.answers.values())]
-    structs = {
-        one for shape in shapes for one in (shape if isinstance(shape, tuple) else (shape,)) if isinstance(one, type)
-    }
+    parts = [one for shape in shapes for one in (shape if isinstance(shape, tuple) else (shape,))]
+    structs = {Tool, *(one for one in parts if isinstance(one, type))}
     _, components = msgspec.json.schema_components(
         sorted(structs, key=lambda struct: struct.__name__), ref_template="#/components/schemas/{name}"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
 
@@ -20,28 +20,7 @@ from sluicegate.server.response import Response, encode_json
 from sluicegate.server.routing import SMALL_BODY, Route, post
 from sluicegate.server.state import ServiceState
 
-
-class ToolFunction(msgspec.Struct, gc=False, omit_defaults=True):
-    """The function of a tool definition."""
-
-    name: str
-    description: str | None = None
-    parameters: Any = None
-    strict: bool | None = None
-
-
-class Tool(msgspec.Struct, gc=False):
-    """A tool definition in the shape of the OpenAI interface."""
-
-    type: str
-    function: ToolFunction
-
-
-TOOL_MEMBERS: Mapping[str, Any] = {
-    "type": {},
-    "function": {"name": {}, "description": {}, "parameters": {}, "strict": {}},
-}
-"""Members of a tool definition that must not come twice."""
+from .tools import RawTools, read_tools
 
 
 class FunctionCallBody(msgspec.Struct, gc=False):
@@ -49,7 +28,7 @@ class FunctionCallBody(msgspec.Struct, gc=False):
 
     text: str
     tool_call_parser: str
-    tools: list[Tool]
+    tools: RawTools
     explain: bool = False
 
 
@@ -89,19 +68,8 @@ class ReasoningAnswer(msgspec.Struct, frozen=True, gc=False, omit_defaults=True)
     diagnostics: tuple[Diagnostic, ...] | UnsetType = UNSET
 
 
-_FUNCTION_CALL = BodyReader(FunctionCallBody, {"tools": TOOL_MEMBERS})
+_FUNCTION_CALL = BodyReader(FunctionCallBody)
 _REASONING = BodyReader(ReasoningBody)
-
-
-def tool_definitions(tools: list[Tool]) -> list[dict[str, Any]]:
-    """The tools as the library takes them."""
-    return [
-        {
-            "type": tool.type,
-            "function": {"name": tool.function.name, "parameters": tool.function.parameters},
-        }
-        for tool in tools
-    ]
 
 
 def parsing_routes(state: ServiceState) -> list[Route]:
@@ -113,7 +81,8 @@ def parsing_routes(state: ServiceState) -> list[Route]:
         return asyncio.get_running_loop().run_in_executor(state.threads, work)
 
     def function_call(_request: Request, body: bytes) -> Response | Awaitable[Response]:
-        return run(body, partial(_function_call, _FUNCTION_CALL.read(body)))
+        wanted = _FUNCTION_CALL.read(body)
+        return run(body, partial(_function_call, wanted, read_tools(wanted.tools)))
 
     def reasoning(_request: Request, body: bytes) -> Response | Awaitable[Response]:
         return run(body, partial(_reasoning, _REASONING.read(body)))
@@ -124,12 +93,12 @@ def parsing_routes(state: ServiceState) -> list[Route]:
     ]
 
 
-def _function_call(wanted: FunctionCallBody) -> Response:
+def _function_call(wanted: FunctionCallBody, tools: list[dict[str, Any]] | None) -> Response:
     try:
         outcome = sluicegate.parse_tool_calls(
             wanted.text,
             wanted.tool_call_parser,
-            tools=tool_definitions(wanted.tools) if wanted.tools else None,
+            tools=tools,
             details=wanted.explain,
         )
     except UnknownDialect as error:

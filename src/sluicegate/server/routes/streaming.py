@@ -23,7 +23,6 @@ from sluicegate.server.response import Response, StreamedResponse, encode_json
 from sluicegate.server.routing import Route, post
 from sluicegate.server.state import ServiceState
 
-from .parsing import TOOL_MEMBERS
 from .unified import Parsing, UnifiedRoutes, machine_for, parse_refusal
 
 SESSION_PATH: Final = "/parse/session"
@@ -71,9 +70,9 @@ class CheckAnswer(msgspec.Struct):
     difference: Difference | None
 
 
-_STREAM = BodyReader(StreamBody, {"tools": TOOL_MEMBERS})
-_CHECK = BodyReader(CheckBody, {"tools": TOOL_MEMBERS})
-_CONFIGURATION = BodyReader(Parsing, {"tools": TOOL_MEMBERS})
+_STREAM = BodyReader(StreamBody)
+_CHECK = BodyReader(CheckBody)
+_CONFIGURATION = BodyReader(Parsing)
 
 
 class StreamingRoutes:

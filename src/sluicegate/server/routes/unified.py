@@ -31,8 +31,9 @@ from sluicegate.tokenizers.protocol import Piece
 from sluicegate.tokenizers.store import StoredTokenizer
 
 from .catalogue import FormatEntry, list_formats
-from .parsing import TOOL_MEMBERS, Tool, failure, tool_definitions
+from .parsing import failure
 from .tokens import TokenId
+from .tools import RawTools, read_tools
 
 
 class Parsing(msgspec.Struct, gc=False, kw_only=True):
@@ -41,7 +42,7 @@ class Parsing(msgspec.Struct, gc=False, kw_only=True):
     model: str | UnsetType = UNSET
     tool_call_parser: str | UnsetType = UNSET
     reasoning_parser: str | UnsetType = UNSET
-    tools: list[Tool] | UnsetType = UNSET
+    tools: RawTools | UnsetType = UNSET
     in_reasoning: bool | UnsetType | None = None
     prompt: str | UnsetType = UNSET
     keep_frame: bool = False
@@ -78,7 +79,7 @@ class ParserList(msgspec.Struct):
     parsers: list[FormatEntry]
 
 
-_PARSE = BodyReader(ParseBody, {"tools": TOOL_MEMBERS})
+_PARSE = BodyReader(ParseBody)
 _DETECT = BodyReader(DetectBody)
 
 
@@ -109,6 +110,7 @@ class UnifiedRoutes:
 
     def choice(self, wanted: Parsing) -> Choice:
         """The parsers for a request. Raises `InvalidBody` where it names nothing to choose by."""
+        read_tools(wanted.tools)  # a wrong shape comes before a wrong name
         model, tools, reasoning = map(_given, (wanted.model, wanted.tool_call_parser, wanted.reasoning_parser))
         choice = self._choose(model, tools, reasoning)
         if model is None and choice.tools.decided_by == choice.reasoning.decided_by == "nothing":
@@ -144,7 +146,7 @@ class UnifiedRoutes:
                 text = str(wanted.text)
             outcome = sluicegate.parse(
                 text,
-                tools=tool_definitions(wanted.tools) if isinstance(wanted.tools, list) else None,
+                tools=read_tools(wanted.tools),
                 tool_call_parser=choice.tool_call_parser,
                 reasoning_parser=choice.reasoning_parser,
                 in_reasoning=_given(wanted.in_reasoning),
@@ -211,7 +213,7 @@ def machine_for(wanted: Parsing, choice: Choice) -> Machine:
     return Machine(
         choice.tool_call_parser,
         choice.reasoning_parser,
-        tools=tool_definitions(wanted.tools) if isinstance(wanted.tools, list) else None,
+        tools=read_tools(wanted.tools),
         in_reasoning=_given(wanted.in_reasoning),
         prompt=_given(wanted.prompt),
         details=wanted.explain,
