@@ -41,6 +41,9 @@ def ranks() -> dict[bytes, int]:
     return {bytes([byte]): byte for byte in range(256)} | {token: 256 + rank for rank, token in enumerate(merged)}
 
 
+BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
+
+
 def added(token_id: int, content: str, *, special: bool, **flags: bool) -> dict[str, Any]:
     """An entry of added_tokens."""
     return {"id": token_id, "content": content, "single_word": False, "lstrip": False, "rstrip": False,
@@ -51,7 +54,6 @@ def byte_level_json(**members: Any) -> bytes:
     """A tokenizer.json with two special tokens, two other added tokens and a BOS template."""
     vocabulary = {spell(token): rank for token, rank in ranks().items()}
     size = len(vocabulary)
-    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
     split = {"type": "Split", "pattern": {"Regex": PATTERN}, "behavior": "Isolated", "invert": False}
     tokenizer = {
         "version": "1.0",
@@ -64,7 +66,7 @@ def byte_level_json(**members: Any) -> bytes:
             added(size + 3, "</think>", special=False),
         ],
         "normalizer": {"type": "NFC"},
-        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [split, byte_level]},
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [split, BYTE_LEVEL]},
         "post_processor": {
             "type": "TemplateProcessing",
             "single": [
@@ -74,7 +76,7 @@ def byte_level_json(**members: Any) -> bytes:
             "pair": [],
             "special_tokens": {"<|begin|>": {"id": "<|begin|>", "ids": [size], "tokens": ["<|begin|>"]}},
         },
-        "decoder": byte_level,
+        "decoder": BYTE_LEVEL,
         "model": {"type": "BPE", "vocab": vocabulary, "merges": merges()},
     }
     return json.dumps(tokenizer | members).encode()

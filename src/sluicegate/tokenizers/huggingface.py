@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import msgspec
@@ -20,7 +20,7 @@ from sluicegate.tokenizers.errors import (
     TokenizerFileInvalid,
 )
 from sluicegate.tokenizers.failures import is_engine_failure, reason_of
-from sluicegate.tokenizers.fast_path import FastPath, admit, fast_path_of_json
+from sluicegate.tokenizers.fast_path import DEEPSEEK_GUARD, DEEPSEEK_SPLITS, FastPath, admit, fast_path_of_json
 from sluicegate.tokenizers.pieces import tile
 from sluicegate.tokenizers.probes import probe_texts
 from sluicegate.tokenizers.protocol import Engine, Piece
@@ -52,6 +52,7 @@ class _Outline(msgspec.Struct, frozen=True):
     model: _Typed
     added_tokens: list[_AddedToken] = []
     normalizer: dict[str, Any] | None = None
+    pre_tokenizer: dict[str, Any] | None = None
     decoder: dict[str, Any] | None = None
     padding: Any = None
     truncation: Any = None
@@ -62,6 +63,10 @@ class _Outline(msgspec.Struct, frozen=True):
             decoder = decoder["decoders"][0]
         return decoder.get("type") == "ByteLevel"
 
+    def splits(self) -> tuple[str, ...]:
+        """The patterns that split a text into words, in their order."""
+        return tuple(_splits(self.pre_tokenizer or {}))
+
     def reason_against_fast_path(self) -> str | None:
         """Why the fast engine must not even be tried; None when it may."""
         if self.model.type != "BPE":
@@ -70,6 +75,8 @@ class _Outline(msgspec.Struct, frozen=True):
             return "the file asks for padding or truncation"
         if any(token.single_word or token.lstrip or token.rstrip for token in self.added_tokens):
             return "added tokens swallow white space or match whole words only"
+        if len(splits := self.splits()) > 1 and splits != DEEPSEEK_SPLITS:
+            return "the fast engine is not known to be exact for several splits one after another"
         if self.normalizer is None or self.normalizer.get("normalizers") == []:
             return None
         if any(token.normalized for token in self.added_tokens):
@@ -77,6 +84,16 @@ class _Outline(msgspec.Struct, frozen=True):
         if not _is_exact_normalizer(self.normalizer):
             return f"the fast engine is not exact for the normalizer {self.normalizer.get('type')}"
         return None
+
+
+def _splits(pre_tokenizer: dict[str, Any]) -> Iterator[str]:
+    parts: list[dict[str, Any]] = pre_tokenizer.get("pretokenizers") or []
+    for part in parts:
+        yield from _splits(part)
+    if pre_tokenizer.get("type") == "Split":
+        pattern: dict[str, str] = pre_tokenizer.get("pattern") or {}
+        # Some files have the escapes of line breaks, some the line breaks.
+        yield next(iter(pattern.values()), "").replace("\r", "\\r").replace("\n", "\\n")
 
 
 def _is_exact_normalizer(normalizer: dict[str, Any]) -> bool:
@@ -143,8 +160,9 @@ class HuggingFaceTokenizer:
         reason = self._outline.reason_against_fast_path() if self._use_fast_path else "the fast path is switched off"
         fast = None
         if reason is None:
+            guard = DEEPSEEK_GUARD if self._outline.splits() == DEEPSEEK_SPLITS else None
             fast, reason = admit(
-                lambda: fast_path_of_json(_without_surroundings(tokenizer_json)),
+                lambda: fast_path_of_json(_without_surroundings(tokenizer_json), guard),
                 lambda probes: self._ids(probes, add_special_tokens=False),
                 probe_texts(token.content for token in self._outline.added_tokens),
             )

@@ -39,6 +39,16 @@ SENTENCES = (
 )
 """Sentences (many are well-known pangrams) that cover the scripts, letter cases, digits, code and odd characters."""
 
+EDGES = (
+    "フ\u3098っ\u3040",
+    "・<S゛<S゠<S",
+    "ジョン・スミス（コンピューター・サービス）",
+    "  1  中 \u3099",
+    "a\u0378\u0378b ((a 1a",
+    "'S'ſ'll'LL",
+)
+"""Where one pattern takes over from another."""
+
 WHITE_SPACE = (" ", "\n", "\t", "\r", "\r\n", "\u00a0", "\u3000", "\x0b", "\u2028")
 
 
@@ -50,7 +60,7 @@ def probe_texts(added_tokens: Iterable[str], seed: int = 0) -> list[str]:
     """
     pick = random.Random(seed)  # noqa: S311 - not for secrets
     tokens = list(added_tokens)
-    texts = ["", *SENTENCES, *(sentence.upper() for sentence in SENTENCES)]
+    texts = ["", *EDGES, *SENTENCES, *(sentence.upper() for sentence in SENTENCES)]
     texts += ["".join(f"{chr(first)}{chr(second)}\n" for second in range(128)) for first in range(128)]
     texts += ["".join(f"{chr(first)}{chr(second)} " for second in range(32, 127)) for first in range(128)]
     texts += [f"{before}{blank * length}{after}" for blank in WHITE_SPACE for length in (1, 2, 3, 4, 5, 8, 17, 64, 257)
