@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 import sluicegate
-from sluicegate import InvalidDialect
+from sluicegate import CallEnd, Content, InvalidDialect
+from sluicegate.core.context import Context
+from sluicegate.core.patterns import Steps
 from sluicegate.dialects import checking, declared
 from sluicegate.dialects.response_template import import_response_template
 
@@ -267,3 +269,68 @@ def test_the_example_of_the_guide_is_a_format() -> None:
     assert checking.check_file(file) == []
     shown = re.findall(r"^```text\n(.*?)\n^```$", guide, re.MULTILINE | re.DOTALL)[0]
     assert declared.read_format_file(file).examples[0].text == shown
+
+
+# Formats that break their promises
+
+
+class Broken:
+    """A format that does what it is told with the text it is fed, and at the end."""
+
+    names = ("broken",)
+    markers: tuple[str, ...] = ()
+
+    def __init__(self, *events: Any) -> None:
+        self.events = events
+
+    def read(self, context: Context) -> Steps:
+        """Say what was given, and hide that the text was read."""
+        while True:
+            window = context.window
+            if window.pos < len(window.text):
+                context.events.extend(event(window.offset, window.base + len(window.text)) for event in self.events)
+            window.pos = len(window.text)
+            if window.final:
+                return
+            yield
+
+
+def part(start: int, end: int) -> Content:
+    return Content(start, start + (end - start) // 2, "")
+
+
+def late(start: int, end: int) -> Content:
+    return Content(start + 1, end + 1, "")
+
+
+def size(start: int, end: int) -> Content:
+    return Content(start, end, str(end - start))
+
+
+def call(start: int, end: int) -> CallEnd:
+    return CallEnd(0, "f", "{}", start, end)
+
+
+@pytest.mark.parametrize(
+    ("event", "problem"),
+    [
+        (part, "the spans end at 1 of 2 for the text 'ab'"),
+        (late, "the spans leave a gap or overlap at 0 for the text 'ab'"),
+        (size, "pieces of 1 give another outcome than the whole for the text 'abcd'"),
+    ],
+)
+def test_a_broken_promise_is_a_problem(monkeypatch: pytest.MonkeyPatch, event: Any, problem: str) -> None:
+    text = re.findall("'(.*)'", problem)[0]
+    example = declared.ExampleTable(text=text, content="4" if event is size else "")
+    formats = declared.DeclaredFormats((), (Broken(event),), (example,))
+    monkeypatch.setattr(checking, "read_format_file", lambda _text: formats)
+    assert checking.check_file("") == [problem]
+
+
+def test_arguments_that_do_not_join_are_a_problem() -> None:
+    machine = checking._machine(declared.DeclaredFormats((), (Broken(call),), ()), None, ())
+    assert checking._read(machine, "a", 1)[0] == CallEnd(0, "f", "{}", 0, 1)
+    problem = checking._broken_promise(
+        lambda: checking._machine(declared.DeclaredFormats((), (Broken(call),), ()), None, ()), "a"
+    )
+    assert problem == "the pieces of the arguments do not join to the arguments"
