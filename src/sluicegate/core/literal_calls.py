@@ -202,7 +202,8 @@ class _Payload:
                 reader.take()
                 continue
             pieces: list[str] = []
-            yield from reader.scalar(pieces.append)
+            if not reader.plain_scalar(pieces.append):
+                yield from reader.scalar(pieces.append)
             key = "".join(pieces)
             yield from self._colon()
             yield from reader.space()
@@ -243,7 +244,7 @@ class _Payload:
         """The name that a JSON value is, None if it is none."""
         if not value.startswith('"'):
             return None
-        name = str(json.loads(value, strict=False))
+        name = str(json.loads(value)) if "\\" in value else value[1:-1]
         markers = (self._format.marker, *self._format.end_tokens)
         return name if name.strip() and not any(marker in name for marker in markers) else None
 

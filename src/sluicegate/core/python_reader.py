@@ -135,7 +135,7 @@ class PythonReader(StringReader):
             elif expected == _KEY_OR_END:
                 key_start = window.offset
                 pieces: list[str] = []
-                if not self._plain_scalar(pieces.append):
+                if not self.plain_scalar(pieces.append):
                     yield from self.scalar(pieces.append)
                 self._key(frames[-1], "".join(pieces))
                 if len(frames) == 1:
@@ -160,7 +160,7 @@ class PythonReader(StringReader):
                     write = frames[-1].write
                     expected = _KEY_OR_END if following == "{" else _VALUE_OR_END
                     continue
-                if not self._plain_scalar(write):
+                if not self.plain_scalar(write):
                     yield from self.scalar(write)
             if not frames:
                 self.depth = 0
@@ -170,7 +170,7 @@ class PythonReader(StringReader):
             if len(frames) == 1 and frames[0].is_dict and self._context.details:
                 self.members.append((key[0], key[1], start, self.end))
 
-    def _plain_scalar(self, write: Write) -> bool:
+    def plain_scalar(self, write: Write) -> bool:
         """Read at once what stands for itself, and whole, in the window; the same as `scalar`, or nothing."""
         window = self._window
         found = _PLAIN_SCALAR(window.text, window.pos)

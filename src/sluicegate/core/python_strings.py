@@ -64,6 +64,18 @@ _PLAIN: Final = {
 }
 
 
+# What is spelled alike in Python and JSON, but for escaped single quotes.
+_ALIKE: Final = {
+    "'": re.compile(r"""(?:[^'"\\\x00-\x1f]|\\[nrtbf\\"'])++""").match,
+    '"': re.compile(r"""(?:[^"\\\x00-\x1f]|\\[nrtbf\\"'])++""").match,
+}
+_ANY_ESCAPE: Final = re.compile(r"\\(.)")
+
+
+def _unescaped_quote(escape: re.Match[str]) -> str:
+    return "'" if escape[1] == "'" else escape[0]
+
+
 class LiteralBroken(Exception):
     """The text is no Python literal that can be read.
 
@@ -199,8 +211,13 @@ class StringReader:
         window.pos += len(quotes)
         self._quotes = quotes
         plain = _PLAIN[quotes, self._newlines, data is not None]
+        alike = _ALIKE[quote] if data is None and not raw else None
         while True:
             text = window.text
+            if alike is not None and (found := alike(text, window.pos)) is not None:
+                run = found[0]
+                write(_ANY_ESCAPE.sub(_unescaped_quote, run) if "\\'" in run else run)
+                window.pos = found.end()
             found = plain(text, window.pos)
             if found is not None:
                 self._put(found[0], write, data)
