@@ -104,7 +104,8 @@ def test_two_tokenizers_side_by_side_mark_their_cuts(tokens: Page, demo_service:
 def test_tokens_are_counted_by_part(tokens: Page) -> None:
     numbers = tokens.locator(".numbers")
     expect(numbers).to_contain_text("characters per token")
-    rows = dict(zip(numbers.locator("tbody th").all_text_contents(), numbers.locator("tbody td").all_text_contents()))
+    labels, values = (numbers.locator(f"tbody {cell}").all_text_contents() for cell in ("th", "td"))
+    rows = dict(zip(labels, values, strict=True))
     parts = [int(value) for label, value in rows.items() if label.startswith("in ")]
     assert len(parts) == 4
     assert sum(parts) == int(rows["tokens"])
