@@ -7,7 +7,12 @@ from typing import Any
 import pytest
 
 import sluicegate
-from sluicegate import ArgumentsDelta, Content, Machine, Reasoning
+from sluicegate import ArgumentsDelta, Content, Frame, Machine, Reasoning
+from sluicegate.core.chain import Chain
+from sluicegate.core.context import Context
+from sluicegate.core.machine import FormatMachine
+from sluicegate.core.patterns import Steps
+from sluicegate.dialects.registry import TOOLS
 from tests.support.parsing import cases, check_events, exact, plans
 
 
@@ -72,6 +77,40 @@ def test_a_call_that_a_reasoning_marker_interrupts_has_a_span_for_each_part() ->
         'ments": {"a": 1}}</tool_call>',
     ]
     assert {span.call for span in parts} == {0}
+
+
+class NewlinesAreFrames:
+    """A reasoning format of somebody else, whose template's newlines stand anywhere in the answer."""
+
+    def read(self, context: Context) -> Steps:
+        while True:
+            window = context.window
+            for piece in window.text[window.pos :].splitlines(keepends=True):
+                start = window.offset
+                window.pos += len(piece)
+                body = piece.rstrip("\n")
+                context.events.append(Content(start, start + len(body), body))
+                if body != piece:
+                    context.events.append(Frame(start + len(body), window.offset, "\n", "content"))
+            if window.final:
+                return
+            yield
+
+
+def test_frames_may_stand_anywhere_in_the_answer() -> None:
+    thoughts, calls = Context(), Context()
+    chain = Chain(
+        FormatMachine(NewlinesAreFrames().read(thoughts), thoughts),
+        FormatMachine(TOOLS.find("passthrough").read(calls), calls),
+    )
+    outcome = check_events([*chain.feed("a\nb\n"), *chain.feed("c"), *chain.finish()], "a\nb\nc")
+    assert [(span.kind, span.start, span.end) for span in outcome.spans] == [
+        ("content", 0, 1),
+        ("frame", 1, 2),
+        ("content", 2, 3),
+        ("frame", 3, 4),
+        ("content", 4, 5),
+    ]
 
 
 def test_thoughts_that_only_the_tool_format_sees_are_in_neither_text() -> None:

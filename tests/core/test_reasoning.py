@@ -124,3 +124,15 @@ def test_offsets_lead_back_to_the_raw_text() -> None:
     assert [offsets.raw(offset) for offset in range(5)] == [0, 1, 2, 5, 6]
     assert offsets.raw_pieces(1, 4) == [(1, 3), (5, 6)]
     assert (offsets.raw_range(1, 4), offsets.raw_range(0, 0), offsets.raw_range(3, 3)) == ((1, 6), (0, 0), (3, 3))
+
+
+def test_quotes_that_are_escaped_end_no_string_of_a_call() -> None:
+    call = '<|content_invoke_tool_json|>{"a": "\\"<|end_message|>\\\\"}<|end_message|>'
+    outcome = parse_reasoning(call + "<|content_thinking|>b", "inkling")
+    assert (outcome.reasoning, outcome.content) == ("b", call)
+
+
+def test_a_section_in_the_answer_of_hunyuan_settles_the_split() -> None:
+    outcome = parse_reasoning("a<tool_calls:x> <tool_call:x><think:x>", "hy_v4")
+    assert (outcome.reasoning, outcome.content) == ("", "a<tool_calls:x> <tool_call:x><think:x>")
+    assert parse_reasoning("a<tool_calls:x><tool_call:y><think:x>b", "hy_v4").reasoning == "b"

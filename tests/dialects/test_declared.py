@@ -221,9 +221,10 @@ def test_a_response_template_becomes_a_format(calls: dict[str, Any], text: str, 
     assert sluicegate.collect(checking._read(machine, f"<think>Why.{text}", 3)).reasoning.rstrip("\n") == "Why."
 
 
-def test_a_response_template_that_keeps_white_space_has_no_frames() -> None:
-    plain = {"open": "<think>", "close": "</think>", "content_args": {"strip": False}}
-    formats = import_response_template(template(thinking=plain, content={"close": "<eos>"}), "mine")
+@pytest.mark.parametrize("close", ["<eos>", ["<eos>", "<end>"]])
+def test_a_response_template_that_keeps_white_space_has_no_frames(close: Any) -> None:
+    plain = {"open_pattern": r"<think>\s*", "close": "</think>", "content_args": {"strip": False}}
+    formats = import_response_template(template(thinking=plain, content={"close": close}), "mine")
     machine = checking._machine(formats, None, ())
     outcome = sluicegate.collect(checking._read(machine, "<think>\na\n</think>\n\nb", 9))
     assert (outcome.reasoning, outcome.content) == ("\na\n", "\n\nb")
@@ -244,6 +245,7 @@ def test_a_response_template_that_keeps_white_space_has_no_frames() -> None:
         (template(tool_calls=OBJECT_CALLS | {"content": "kv-lines"}), "content 'kv-lines'"),
         (template(tool_calls=OBJECT_CALLS | {"content_args": {"unquoted_keys": True}}), "unquoted_keys"),
         (template(tool_calls=OBJECT_CALLS | {"transform": [1]}), "makes no call"),
+        (template(tool_calls=OBJECT_CALLS | {"transform": {"function": {"name": 1}}}), "makes no call"),
         (template(tool_calls=OBJECT_CALLS | {"open_pattern": r"<(?P<name>\w+)"}), "the opening must be a literal"),
         (template(tool_calls=NAMED_CALLS | {"transform": None}), "must take the name from the opening"),
         (

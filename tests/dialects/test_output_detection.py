@@ -71,3 +71,8 @@ def test_an_open_block_is_half_a_sign() -> None:
     candidates = {candidate.parser: candidate for candidate in detect_from_text("<|START_THINKING|>Rome")}
     assert list(candidates) == ["cohere_cmd"]
     assert "the block is not closed" in candidates["cohere_cmd"].reasons
+
+
+def test_a_block_without_text_that_is_not_closed_is_no_sign_but_its_marker() -> None:
+    (candidate,) = detect_from_text("<|START_THINKING|>")
+    assert candidate.reasons[:2] == ("holds its start marker <|START_THINKING|>", "leaves no marker in the answer")

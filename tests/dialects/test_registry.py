@@ -36,6 +36,12 @@ def test_formats_are_found_by_every_name() -> None:
     assert registry.REASONING.owners("<nothing>") == ()
 
 
+def test_short_markers_tell_no_format_from_another() -> None:
+    registry.register_reasoning_format(PairFormat("short", start="[T]", end="[/T]"))
+    assert "[T]" not in registry.REASONING.telling_markers
+    assert sluicegate.parse_reasoning("[T]a[/T]", "base").diagnostics == ()
+
+
 def test_a_name_is_given_once() -> None:
     with pytest.raises(InvalidDialect, match="two tool formats are called 'qwen'"):
         registry.register_tool_format(QWEN)
