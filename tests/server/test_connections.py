@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
+import ipaddress
 import json
 import signal
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from tests.support.service import Service, running
 from tests.support.wire import Wire, ask
@@ -258,6 +266,50 @@ def test_the_grace_period_bounds_the_end() -> None:
         service.process.send_signal(signal.SIGTERM)
         assert service.process.wait(10) == 0
         half.close()
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> tuple[Path, Path]:
+    """A certificate for 127.0.0.1 that vouches for itself, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test")])
+    now = dt.datetime.now(dt.UTC)
+    built = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - dt.timedelta(days=1))
+        .not_valid_after(now + dt.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    files = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    files[0].write_bytes(built.public_bytes(Encoding.PEM))
+    files[1].write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    return files
+
+
+def test_tls(certificate: tuple[Path, Path]) -> None:
+    with running(
+        *("--tls-cert-path", str(certificate[0]), "--tls-key-path", str(certificate[1]), "--log-json"), ready="/metrics"
+    ) as service:
+        context = ssl.create_default_context(cafile=str(certificate[0]))
+        with (
+            socket.create_connection(("127.0.0.1", service.port), 10) as plain,
+            context.wrap_socket(plain, server_hostname="127.0.0.1") as encrypted,
+        ):
+            encrypted.sendall(b"GET /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
+            received = b"".join(iter(lambda: encrypted.recv(1000), b""))
+        assert received.startswith(b"HTTP/1.1 200 OK")
+        assert received.endswith(b"OK")
+        lines = service.log.read_text("utf-8").splitlines()
+    assert lines
+    for line in lines:
+        members = [name for name, _ in json.loads(line, object_pairs_hook=list)]
+        assert len(members) == len(set(members))
+        assert {"event", "level", "timestamp"} <= set(members)
 
 
 def wait_for_requests(service: Service) -> None:

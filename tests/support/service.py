@@ -72,12 +72,13 @@ def running(
 
 def wait_until_ready(service: Service, path: str, seconds: float) -> None:
     """Ask until the service answers 200, or fail with what it printed."""
+    base = f"http://127.0.0.1:{service.metrics_port}" if path == "/metrics" else service.url
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if service.process.poll() is not None:
             break
         try:
-            with urllib.request.urlopen(service.url + path, timeout=5) as answer:
+            with urllib.request.urlopen(base + path, timeout=5) as answer:
                 if answer.status == 200:
                     return
         except (urllib.error.URLError, OSError):
