@@ -251,7 +251,7 @@ def _tool(table: ObjectTable | ListTable | NamedTable | TagsTable) -> ToolFormat
     layout = Layout(
         end_tokens=table.end_tokens,
         before_first=(newlines,) if newlines else (),
-        before_first_marker=bool(sections),
+        before_first_marker="section" if sections else "none",
     )
     if isinstance(table, ObjectTable):
         return _object(table, what, names, sections, layout)
