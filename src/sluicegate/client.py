@@ -20,6 +20,7 @@ from msgspec import Struct
 
 Answer = TypeVar("Answer")
 
+OK = 200
 RETRIED_STATUSES = frozenset({429, 502, 503, 504})
 
 
@@ -150,21 +151,32 @@ def _headers(api_key: str | None) -> dict[str, str]:
 
 def _read(response: httpx.Response, answer: type[Answer]) -> Answer:
     """The answer as its type. Raises `ServiceError`, `Busy` where a retry can help."""
-    if response.status_code == httpx.codes.OK:
+    if response.status_code == OK:
         return msgspec.json.decode(response.content, type=answer)
     try:
         body: Any = msgspec.json.decode(response.content)
     except msgspec.DecodeError:
         body = response.text
-    error = body.get("error") if isinstance(body, dict) else None
     code = response.headers.get("x-smg-error-code")
-    message = str(error.get("message")) if isinstance(error, dict) else str(error or body)
+    message = _message_of(body)
     if response.status_code in RETRIED_STATUSES:
         busy = Busy(response.status_code, code, message, body)
         wait = response.headers.get("retry-after", "")
         busy.retry_after = float(wait) if wait.isdigit() else None
         raise busy
     raise ServiceError(response.status_code, code, message, body)
+
+
+def _message_of(body: Any) -> str:
+    """What an error says, in whichever of the shapes of an error it comes."""
+    try:
+        error = body["error"]
+    except (TypeError, KeyError):
+        return str(body)
+    try:
+        return str(error["message"])
+    except (TypeError, KeyError):
+        return str(error)
 
 
 def _events(lines: Iterator[str]) -> Iterator[dict[str, Any]]:
@@ -245,7 +257,7 @@ class Client:
     def stream(self, text: str, *, chunk_size: int = 4, **options: Any) -> Iterator[dict[str, Any]]:
         """Events of a raw output that is read in chunks, in their order, the outcome last."""
         with self._http.stream("POST", "/parse/stream", json=_stream_body(text, chunk_size, options)) as response:
-            if response.status_code != httpx.codes.OK:
+            if response.status_code != OK:
                 response.read()
                 _read(response, dict)
             yield from _events(response.iter_lines())
@@ -316,7 +328,7 @@ class AsyncClient:
         """As `Client.stream`."""
         body = _stream_body(text, chunk_size, options)
         async with self._http.stream("POST", "/parse/stream", json=body) as response:
-            if response.status_code != httpx.codes.OK:
+            if response.status_code != OK:
                 await response.aread()
                 _read(response, dict)
             async for line in response.aiter_lines():

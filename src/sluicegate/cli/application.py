@@ -26,7 +26,7 @@ app.command("sluicegate.cli.tokens:detokenize")
 app.command("sluicegate.cli.dialects:app", name="dialects")
 app.command("sluicegate.cli.completion:serve", name="serve")
 app.command("sluicegate.cli.doctor:doctor")
-app.register_install_completion_command()
+app.register_install_completion_command()  # pyright: ignore[reportUnknownMemberType]
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -44,7 +44,7 @@ def read_tools(file: Path | None) -> list[Any] | None:
     tools = read_json(file)
     if not isinstance(tools, list):
         raise CommandFailed(f"{file}: expected a JSON array of tools, found {type(tools).__name__}")
-    return tools
+    return cast("list[Any]", tools)
 
 
 def register_files(files: Sequence[Path]) -> None:
