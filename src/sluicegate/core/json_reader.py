@@ -300,8 +300,8 @@ class JsonReader:
             found = _LETTERS(window.text, window.pos)
             word = found[0] if found is not None else ""
             for end in range(len(word), 0, -1):
-                whole = _LITERAL_BEGINNINGS.get(word[:end])
-                if whole == word[:end]:
+                whole = word[:end]
+                if _LITERAL_BEGINNINGS.get(whole) == whole:
                     write(whole)
                     window.pos += end
                     return
