@@ -146,7 +146,9 @@ class _BraceCall:
         complete = True
         start = 0
         while frames:
-            following = yield from self._space()
+            following = window.text[window.pos : window.pos + 1]
+            if following in WHITE_SPACE:
+                following = yield from self._space()
             frame = frames[-1]
             if not following:
                 raise CutOff
@@ -168,11 +170,14 @@ class _BraceCall:
                 if frame.items:
                     write(",")
                 frame.items += 1
-                child = frame.node.items
-                if frame.opening == "{":
+                if frame.opening == "[":
+                    child = frame.node.items
+                else:
                     start_of_key = window.offset
                     child, end_of_key = yield from self._key(frame)
-                    following = yield from self._space()
+                    following = window.text[window.pos : window.pos + 1]
+                    if following in WHITE_SPACE:
+                        following = yield from self._space()
                     if len(frames) == 1:
                         self._call.part("key", start_of_key, end_of_key)
                         start = window.offset
@@ -198,7 +203,7 @@ class _BraceCall:
         """Read a key and its colon; returns the schema of its value, and where the key ends."""
         window, delimiter = self._window, self._format.delimiter
         token = window.offset
-        if (yield from self._at_delimiter()):
+        if window.text[window.pos] == delimiter[0] and (yield from self._at_delimiter()):
             self._session.take(len(delimiter))
             start = window.offset
             yield from self._session.consume(_DELIMITED_KEY)
@@ -213,7 +218,9 @@ class _BraceCall:
             end = token + len(key)
         if not key:
             raise Malformed("a member has no key", token)
-        following = yield from self._space()
+        following = window.text[window.pos : window.pos + 1]
+        if following in WHITE_SPACE:
+            following = yield from self._space()
         if not following:
             raise CutOff
         if following != ":":
@@ -230,7 +237,7 @@ class _BraceCall:
         """Read a string or a bare value; returns where it ends."""
         window = self._window
         start = window.offset
-        if following == "<" and (yield from self._at_delimiter()):
+        if following == self._format.delimiter[0] and (yield from self._at_delimiter()):
             end = yield from self._string()
             if node.types and "string" not in node.types:
                 self._mismatch(node, start, end)

@@ -110,7 +110,8 @@ class _Invoke:
             schema = self._session.context.tools.schema(name, table.schema_rules)
             self._frames.append(_Frame("", schema, "object", call.write))
             while self._frames:
-                yield from self._session.consume(_SPACE)
+                if window.text[window.pos : window.pos + 1] in WHITE_SPACE:
+                    yield from self._session.consume(_SPACE)
                 end = window.offset
                 yield from self._next()
         call.part("arguments", start, end)
