@@ -159,6 +159,7 @@ def test_axe_finds_nothing(new_page: NewPage, scheme: str, size: ViewportSize | 
         for tab in TABS:
             settled(page, tab)
             if tab == "Tokens":
+                page.get_by_label("Tokenizer", exact=True).select_option("qwen3")
                 page.get_by_label("Side by side with").select_option("deepseek-v4")
                 expect(page.get_by_role("listbox", name="Tokens of the second tokenizer")).to_be_visible()
             found[f"{name}, {tab}"] = Axe().run(page)["violations"]

@@ -87,8 +87,9 @@ export class TokensTab {
     const wanted = model.toLowerCase();
     const first = this.names.includes(tokenizer) ? tokenizer : (this.names.find((name) => wanted.includes(name.toLowerCase().match(/^[a-z]+/)?.[0] ?? name)) ?? this.names[0]);
     this.first.value = first;
-    this.second.value = this.names.includes(other) ? other : "";
-    return this.second.value && other !== first ? [first, other] : [first];
+    for (const option of this.second.options) option.disabled = option.value === first;
+    this.second.value = this.names.includes(other) && other !== first ? other : "";
+    return this.second.value ? [first, other] : [first];
   }
 
   async #tokens(name, state, signal) {

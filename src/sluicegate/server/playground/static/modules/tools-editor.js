@@ -8,12 +8,12 @@ export class ToolsEditor {
     this.store = store;
     this.input = h("textarea", { id: "tools-input", rows: 8, spellcheck: false, placeholder: '[{"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}}]', "aria-describedby": "tools-problems" });
     this.input.addEventListener("input", () => store.set({ tools: this.input.value }));
-    this.problems = h("ul", { id: "tools-problems", class: "problems", role: "status" });
+    this.problems = h("ul", { class: "problems" });
     this.summary = h("summary", {}, "Tools");
     this.format = h("button", { type: "button", onclick: () => this.#format() }, "Format");
     this.fromCalls = h("button", { type: "button", onclick: () => this.#fromCalls() }, "Make them from the calls");
     this.details = h("details", { class: "card tools" }, this.summary,
-      h("label", { for: "tools-input" }, "Tool definitions, as JSON in the OpenAI shape"), this.input, this.problems,
+      h("label", { for: "tools-input" }, "Tool definitions, as JSON in the OpenAI shape"), this.input, h("div", { id: "tools-problems", role: "status" }, this.problems),
       h("div", { class: "actions" }, this.format, this.fromCalls));
     byId("tools").append(this.details);
     store.on(["tools"], () => this.#show());
