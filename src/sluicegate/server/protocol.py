@@ -8,13 +8,12 @@ as a whole and can be answered without waiting is answered at once, without a ta
 from __future__ import annotations
 
 import asyncio
-import logging
 from time import monotonic
 from typing import Any, NoReturn, cast
 from urllib.parse import unquote
 
 import httptools
-from uvicorn._types import ASGI3Application, ASGIReceiveEvent, ASGISendEvent, HTTPScope
+from uvicorn._types import ASGI3Application, HTTPScope
 from uvicorn.config import Config
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
@@ -22,6 +21,7 @@ from uvicorn.server import ServerState
 
 from .application import Application
 from .connections import Connections
+from .exchange import Exchange
 
 MAX_HEADERS = 100
 MAX_HEAD_BYTES = 64 * 1024
@@ -29,162 +29,12 @@ MAX_TARGET_BYTES = 16 * 1024
 LINGER_SECONDS = 2.0
 _UPGRADE_HEADERS = (b"connection", b"upgrade", b"http2-settings")
 
-_log = logging.getLogger("sluicegate.protocol")
-
 
 class _HeadRefused(Exception):
     """The head of a request is over a bound."""
 
     def __init__(self, status: int) -> None:
         self.status = status
-
-
-class Exchange:
-    """One request and its answer; what uvicorn calls a cycle."""
-
-    __slots__ = (
-        "_delivered",
-        "_expected",
-        "_head",
-        "_wake",
-        "body",
-        "connection",
-        "disconnected",
-        "headers",
-        "keep_alive",
-        "method",
-        "more_body",
-        "path",
-        "query",
-        "response_complete",
-        "waiting_for_100_continue",
-    )
-
-    def __init__(
-        self,
-        connection: Connection,
-        method: str,
-        path: bytes,
-        query: bytes,
-        headers: list[tuple[bytes, bytes]],
-        *,
-        keep_alive: bool,
-        expect_100_continue: bool,
-    ) -> None:
-        self.connection = connection
-        self.method = method
-        self.path = path
-        self.query = query
-        self.headers = headers
-        self.keep_alive = keep_alive
-        self.waiting_for_100_continue = expect_100_continue
-        self._wake: asyncio.Event | None = None
-        self.body = bytearray()
-        self.more_body = True
-        self.disconnected = False
-        self.response_complete = False
-        self._delivered = False  # the end of the body was received
-        self._head: list[bytes] | None = None  # not sent yet; empty when it was sent
-        self._expected: int | None = None  # bytes of the body that are still to come; None: sent in chunks
-
-    @property
-    def message_event(self) -> Exchange:
-        """What uvicorn wakes when the connection is lost: `receive`."""
-        return self
-
-    def set(self) -> None:
-        """Something has come for `receive`: body, or the end of the connection."""
-        if self._wake is not None:
-            self._wake.set()
-
-    async def run(self, application: ASGI3Application) -> None:
-        """Answer the request."""
-        scope = self.connection.make_scope(self.method, self.path, self.query, self.headers)
-        try:
-            await application(scope, self.receive, self.send)
-        except asyncio.CancelledError:
-            if not self.disconnected:
-                raise
-        except Exception:
-            _log.exception("request failed")
-        if not self.response_complete and not self.disconnected:
-            self.connection.refuse(500) if self._head is None else self.connection.transport.close()
-
-    async def receive(self) -> ASGIReceiveEvent:
-        """ASGI: the next piece of the body."""
-        connection = self.connection
-        if self.waiting_for_100_continue and not connection.transport.is_closing():
-            connection.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
-            self.waiting_for_100_continue = False
-        while not (self.disconnected or self.response_complete) and (
-            self._delivered or (self.more_body and not self.body)
-        ):
-            connection.flow.resume_reading()
-            self._wake = asyncio.Event()
-            await self._wake.wait()
-        if self.disconnected or self.response_complete:
-            return {"type": "http.disconnect"}
-        body, self.body = bytes(self.body), bytearray()
-        self._delivered = not self.more_body
-        return {"type": "http.request", "body": body, "more_body": self.more_body}
-
-    async def send(self, message: ASGISendEvent) -> None:
-        """ASGI: the head of the answer, or a piece of its body."""
-        connection = self.connection
-        if self.disconnected:
-            return
-        if connection.flow.write_paused:
-            await connection.flow.drain()
-        if message["type"] == "http.response.start":
-            self._head = self._start(message["status"], list(message.get("headers", [])))
-            return
-        if message["type"] != "http.response.body" or self._head is None or self.response_complete:
-            raise RuntimeError(f"Unexpected ASGI message '{message['type']}'")
-        body, more_body = message.get("body", b""), message.get("more_body", False)
-        parts, self._head = self._head, []
-        if self.method != "HEAD":
-            if self._expected is None:
-                parts += [b"%x\r\n" % len(body), body, b"\r\n"] if body else []
-                parts += [] if more_body else [b"0\r\n\r\n"]
-            else:
-                self._expected -= len(body)
-                if self._expected < 0 or (self._expected and not more_body):
-                    raise RuntimeError("The body of the answer is not as long as its content-length says")
-                parts.append(body)
-        connection.transport.write(b"".join(parts))
-        if not more_body:
-            self.response_complete = True
-            self.set()
-            connection.answered(self)
-
-    def write(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
-        """Send a whole answer, without waiting for a slow reader."""
-        head = self._start(status, headers)
-        if self.method != "HEAD":
-            head.append(body)
-        self._head = []
-        self.response_complete = True
-        self.connection.transport.write(b"".join(head))
-        self.connection.answered(self)
-
-    def _start(self, status: int, headers: list[tuple[bytes, bytes]]) -> list[bytes]:
-        head = [STATUS_LINE[status], self.connection.all.date]
-        has_length = False
-        for name, value in headers:
-            if name == b"content-length":
-                has_length, self._expected = True, int(value)
-            elif name == b"connection" and value.lower() == b"close":
-                self.keep_alive = False
-                continue
-            head += [name, b": ", value, b"\r\n"]
-        if not has_length and self.method != "HEAD" and status not in (204, 304):
-            head.append(b"transfer-encoding: chunked\r\n")
-        elif not has_length:
-            self._expected = 0
-        if not self.keep_alive:
-            head.append(b"connection: close\r\n")
-        head.append(b"\r\n")
-        return head
 
 
 class Connection(HttpToolsProtocol):
