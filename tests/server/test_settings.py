@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from sluicegate.cli.serve import make_parser
 from sluicegate.core.errors import InvalidSetting
 from sluicegate.settings import FIELDS, Settings, resolve
+from tests.support.service import running
 
 
 def flags(*arguments: str) -> dict[str, Any]:
@@ -138,6 +140,17 @@ def test_a_busy_port_is_a_refused_start(demo_service: Any) -> None:
     result = serve("--host", "127.0.0.1", "--port", str(demo_service.port))
     assert result.returncode == 1
     assert "Invalid value for field 'port'" in result.stderr.splitlines()[-1]
+
+
+def test_logs_go_to_a_directory(tmp_path: Path) -> None:
+    with running("--log-dir", str(tmp_path / "logs"), "--log-json", "--log-level", "debug"):
+        pass
+    events = [json.loads(line)["event"] for line in (tmp_path / "logs" / "sluicegate.log").read_text().splitlines()]
+    assert {"listening", "stopped"} <= set(events)
+    (tmp_path / "file").touch()
+    result = serve("--log-dir", str(tmp_path / "file"))
+    assert result.returncode == 1
+    assert "Invalid value for field 'log_dir'" in result.stderr
 
 
 def test_help_ends_well() -> None:

@@ -13,6 +13,8 @@ from typing import Any
 
 import structlog
 
+from sluicegate.core.errors import InvalidSetting
+
 _LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warn": logging.WARNING, "error": logging.ERROR}
 
 
@@ -23,7 +25,10 @@ def get_logger(name: str = "sluicegate") -> structlog.stdlib.BoundLogger:
 
 
 def configure_logs(level: str, *, as_json: bool, directory: str | None) -> None:
-    """Send all records of this process, those of libraries included, to the console or to `sluicegate.log`."""
+    """Send all records of this process, those of libraries included, to the console or to `sluicegate.log`.
+
+    Raises `InvalidSetting` when the directory cannot be written.
+    """
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
@@ -44,10 +49,13 @@ def configure_logs(level: str, *, as_json: bool, directory: str | None) -> None:
     if directory is None:
         handler = logging.StreamHandler(sys.stderr)
     else:
-        Path(directory).mkdir(parents=True, exist_ok=True)
-        handler = logging.handlers.TimedRotatingFileHandler(
-            Path(directory) / "sluicegate.log", when="midnight", utc=True, encoding="utf-8", delay=True
-        )
+        try:
+            Path(directory).mkdir(parents=True, exist_ok=True)
+            handler = logging.handlers.TimedRotatingFileHandler(
+                Path(directory) / "sluicegate.log", when="midnight", utc=True, encoding="utf-8"
+            )
+        except OSError as error:
+            raise InvalidSetting("log_dir", directory, f"cannot be written: {error.strerror}") from None
     last: list[Any]
     if as_json:
         last = [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(ensure_ascii=False)]
