@@ -8,7 +8,7 @@ once, when a format's table is made, and never look at text twice but for a boun
 from __future__ import annotations
 
 import re
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from enum import Enum
 from typing import Final, TypeAlias
 
@@ -137,19 +137,32 @@ def _beginning(elements: Sequence[Element]) -> str:
     return "(?:" + "|".join(_beginning((*_sequence(a), *rest)) for a in first.alternatives) + ")"
 
 
+Matcher: TypeAlias = Callable[[str, int], "re.Match[str] | None"]
+
+
 class Pattern:
     """A sequence of literals, capped runs and alternatives that may match at a place.
 
     `match` is a whole match, `may_match` tells whether more text could make it one (both are bound methods of
-    compiled patterns: `(text, pos) -> re.Match | None`).
+    compiled patterns: `(text, pos) -> re.Match | None`). They are compiled when they are first needed: a process uses
+    few of the formats that it imports.
     """
 
     __slots__ = ("elements", "match", "may_match")
 
+    match: Matcher
+    may_match: Matcher
+
     def __init__(self, *elements: Element) -> None:
         self.elements = elements
-        self.match = re.compile(_whole(elements)).match
-        self.may_match = re.compile(_beginning(elements)).match
+
+    def __getattr__(self, name: str) -> Matcher:
+        if name not in {"match", "may_match"}:
+            raise AttributeError(name)
+        expression = _whole(self.elements) if name == "match" else _beginning(self.elements)
+        matcher = re.compile(expression).match
+        setattr(self, name, matcher)
+        return matcher
 
     def expect(self, window: Window) -> Generator[None, None, re.Match[str] | Cut | None]:
         """Match at the window's position, waiting for text as long as it may match.
@@ -169,23 +182,31 @@ class Pattern:
 
 
 class Markers:
-    """A set of literals to search for."""
+    """A set of literals to search for; like a pattern's, its expressions are compiled when they are first needed."""
 
     __slots__ = ("_beginning", "_first", "_growing", "_search", "literals", "longest")
+
+    _beginning: Matcher
+    _search: Matcher
 
     def __init__(self, literals: Iterable[str]) -> None:
         self.literals = tuple(sorted(set(literals), key=lambda literal: (-len(literal), literal)))
         if not self.literals or not all(self.literals):
             raise InvalidDialect(f"markers must be non-empty literals: {self.literals!r}")
         self.longest = len(self.literals[0])
-        # No groups: they cost the search its skip over first characters.
-        self._search = re.compile(_any(self.literals)).search
-        partial = beginnings(self.literals)
-        self._beginning = re.compile(rf"(?:{_any(partial)})\Z").search if partial else None
         # A marker that begins a longer one is undecided while the text may go on to the longer one.
         self._growing = frozenset(a for a in self.literals if any(b != a and b.startswith(a) for b in self.literals))
         firsts = {literal[0] for literal in self.literals}
         self._first = firsts.pop() if len(firsts) == 1 else ""
+
+    def __getattr__(self, name: str) -> Matcher:
+        if name not in {"_beginning", "_search"}:
+            raise AttributeError(name)
+        # No groups: they cost the search its skip over first characters.
+        expression = _any(self.literals) if name == "_search" else rf"(?:{_any(beginnings(self.literals))})\Z"
+        matcher = re.compile(expression).search
+        setattr(self, name, matcher)
+        return matcher
 
     def find(self, text: str, pos: int, final: bool) -> tuple[str | None, int]:
         """Search from `pos`: the next literal and where it starts, or None and from where text must be held.
@@ -205,7 +226,7 @@ class Markers:
                 if any(longer.startswith(tail) for longer in self.literals if len(longer) > len(tail)):
                     return None, start
             return literal, start
-        if final or self._beginning is None:
+        if final or self.longest == 1:
             return None, len(text)
         held = self._beginning(text, max(pos, len(text) - self.longest + 1))
         return None, held.start() if held is not None else len(text)
