@@ -177,6 +177,17 @@ def test_streams_are_guarded_as_parsing_is() -> None:
             assert until_outcome(session)[-1]["finish"] == "stop"
 
 
+def test_pages_of_another_origin_open_no_session(demo_service: Service) -> None:
+    address = f"ws://127.0.0.1:{demo_service.port}/parse/session"
+    with pytest.raises(InvalidStatus) as refused:
+        connect(address, additional_headers={"origin": "https://elsewhere.example"})
+    assert refused.value.response.status_code == 403
+    with connect(address, additional_headers={"origin": f"http://127.0.0.1:{demo_service.port}"}) as session:
+        session.send(json.dumps(MODEL))
+        session.send("")
+        assert until_outcome(session)[-1]["finish"] == "stop"
+
+
 def test_recorded_outputs_give_the_same_outcome_streamed_and_whole(demo_service: Service) -> None:
     for case in cases("combined.jsonl")[::3]:
         body = {

@@ -11,7 +11,7 @@ from time import monotonic
 from typing import Any, TypeAlias, cast
 
 from .body import Disconnected, InvalidBody, InvalidJson, Limits, body_refusal, content_refusal, read_body, too_large
-from .cors import CrossOrigin
+from .cors import CrossOrigin, is_same_origin, origin_refused
 from .logs import get_logger
 from .metrics import OTHER, Metrics
 from .planes import Admission, Guard
@@ -170,8 +170,8 @@ class Application:
         headers = dict(reversed(scope["headers"]))
         request = self.new_request("POST", scope["path"], headers, scope["client"][0] if scope["client"] else "")
         request.route = SESSION_ROUTE
-        refusal: Response | None = None
-        if self.guard is not None:
+        refusal = self._foreign_page(headers)
+        if refusal is None and self.guard is not None:
             decision = self.guard(request)
             refusal = await decision if isawaitable(decision) else decision
             self.guard.answered(request, refusal or Response(b"", 101))
@@ -179,6 +179,15 @@ class Application:
             await session(scope, receive, send)
         else:
             await self._refuse_session(request, refusal, scope, send)
+
+    def _foreign_page(self, headers: dict[bytes, bytes]) -> Response | None:
+        """The refusal of a page of another origin: browsers ask no leave for it to open a WebSocket."""
+        origin = headers.get(b"origin")
+        if origin is None or is_same_origin(origin, headers.get(b"host")):
+            return None
+        if self.cross_origin is not None and self.cross_origin.allows(origin):
+            return None
+        return origin_refused(origin)
 
     async def _refuse_session(self, request: Request, refusal: Response, scope: Scope, send: Send) -> None:
         """Answer the handshake of a WebSocket with a refusal as to any request."""

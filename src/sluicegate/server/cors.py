@@ -9,6 +9,17 @@ _METHODS = b"GET,POST,PATCH,DELETE,OPTIONS"
 _REQUEST_HEADERS = b"content-type,authorization,anthropic-version,anthropic-beta,traceparent,tracestate"
 
 
+def origin_refused(origin: bytes) -> Response:
+    """The refusal of a page of another origin."""
+    name = origin.decode("latin-1")
+    return error_response("api", 403, "cors_origin_not_allowed", f"origin '{name}' is not allowed")
+
+
+def is_same_origin(origin: bytes, host: bytes | None) -> bool:
+    """Whether a page of this origin was served by this host, as the Host header names it."""
+    return host is not None and origin.partition(b"://")[2].lower() == host.lower()
+
+
 class CrossOrigin:
     """Which origins may call the service: exact ones, or all of them when `origins` is `*` alone."""
 
@@ -29,11 +40,14 @@ class CrossOrigin:
             return (*self._always, (b"access-control-allow-origin", origin))
         return self._always
 
+    def allows(self, origin: bytes) -> bool:
+        """Whether pages of this origin may call the service."""
+        return self._all or origin in self._origins
+
     def preflight(self, origin: bytes | None, allow: str | None) -> Response:
         """The answer to OPTIONS. `allow` are the methods of the path, None where it is no route."""
-        if origin is not None and not self._all and origin not in self._origins:
-            name = origin.decode("latin-1")
-            return error_response("api", 403, "cors_origin_not_allowed", f"origin '{name}' is not allowed")
+        if origin is not None and not self.allows(origin):
+            return origin_refused(origin)
         headers: Headers = (
             (b"access-control-allow-methods", b"*" if self._all else _METHODS),
             (b"access-control-allow-headers", b"*" if self._all else _REQUEST_HEADERS),
