@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
-from importlib.metadata import entry_points
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sluicegate.dialects import registry
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
 GROUP: Final = "sluicegate.dialects"
+
+
+def entry_points(group: str) -> Iterable[EntryPoint]:
+    """The entry points of all installed packages."""
+    from importlib import metadata  # noqa: PLC0415 - slow to load, and seldom needed
+
+    return metadata.entry_points(group=group)
 
 
 @lru_cache(maxsize=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final, Literal, TypeAlias
 
 from msgspec import Struct
@@ -94,18 +94,19 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
     return re.compile(".*".join(expressions), re.DOTALL)
 
 
-# Longest first, then the order of the table: the first that fits wins.
-_PATTERNS: Final = tuple(
-    (compile_pattern(row.pattern), row)
-    for row in sorted((ModelMatch(*row) for row in MODEL_TABLE), key=lambda row: -len(row.pattern.replace("*", "")))
-)
+@cache
+def _patterns() -> tuple[tuple[re.Pattern[str], ModelMatch], ...]:
+    """The table, longest pattern first, then in its own order: the first that fits wins."""
+    rows = [ModelMatch(*row) for row in MODEL_TABLE]
+    rows.sort(key=lambda row: -len(row.pattern.replace("*", "")))
+    return tuple((compile_pattern(row.pattern), row) for row in rows)
 
 
 @lru_cache(maxsize=1024)
 def match_model(model: str) -> ModelMatch | None:
     """The row of the table for a model's name or path, None if no pattern fits."""
     name = normalised(model)
-    return next((row for pattern, row in _PATTERNS if pattern.search(name)), None)
+    return next((row for pattern, row in _patterns() if pattern.search(name)), None)
 
 
 def choose_parsers(
