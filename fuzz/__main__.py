@@ -12,10 +12,10 @@ import subprocess
 import sys
 import tempfile
 
-from sluicegate.dialects.registry import reasoning_format, reasoning_names, tool_format, tool_names
+from sluicegate.dialects.registry import REASONING, TOOLS, reasoning_format, tool_format
 from tests.support.strategies import recorded_texts, vocabulary
 
-RUNS = re.compile(r"^Done (\d+) in \d+ second", re.MULTILINE)
+RUNS = re.compile(r"^Done (\d+) runs in \d+ second", re.MULTILINE)
 
 
 def main() -> int:
@@ -24,7 +24,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=int, default=1200, help="for all formats together")
     parser.add_argument("--only", action="append", help="one format; reasoning:NAME for a reasoning format")
     arguments = parser.parse_args()
-    every = [*main_names("tool"), *(f"reasoning:{name}" for name in main_names("reasoning"))]
+    every = [form.names[0] for form in TOOLS.formats] + [f"reasoning:{form.names[0]}" for form in REASONING.formats]
     targets = arguments.only or every
     share = max(1, arguments.seconds // len(targets))
     tried = failed = 0
@@ -38,13 +38,6 @@ def main() -> int:
         print(f"{target:28} {runs:9} inputs  {verdict}", flush=True)
     print(f"{tried} inputs tried on {len(targets)} formats, {failed} failed")
     return 1 if failed else 0
-
-
-def main_names(kind: str) -> list[str]:
-    """The main name of every registered format."""
-    if kind == "tool":
-        return sorted({tool_format(name).names[0] for name in tool_names()})
-    return sorted({reasoning_format(name).names[0] for name in reasoning_names()})
 
 
 def fuzz(target: str, seconds: int) -> tuple[int, str]:
