@@ -26,6 +26,13 @@ def write(page: Page, text: str) -> None:
     expect(page.locator("#verdict .banner")).to_be_visible()
 
 
+def give_key(page: Page, key: str) -> None:
+    """Give the page the key of its service."""
+    page.locator("#key-button").click()
+    page.get_by_label("Key or token").fill(key)
+    page.get_by_role("button", name="Use it").click()
+
+
 def highlighted(page: Page, layer: str) -> list[str]:
     """The stretches of the raw output that have this colour."""
     found: list[str] = page.evaluate(HIGHLIGHTED, layer)

@@ -24,6 +24,12 @@ const LONG_LINK = 30_000;
 const store = new Store({ ...SHARED, reading: { status: "empty" }, linked: null, chosen: null, chosenBy: null, playhead: null, tokenAt: null, needsKey: false });
 const reader = new Reader(store);
 
+/** Show other values, and read them at once: only typing is let to rest first. */
+function open(values) {
+  store.set(values);
+  reader.now();
+}
+
 function toast(message) {
   const element = byId("toast");
   element.textContent = message;
@@ -63,11 +69,11 @@ function setUpCopies() {
 
 function setUpKey() {
   const dialog = byId("key-dialog");
-  const open = () => {
+  const ask = () => {
     byId("key-input").value = "";
     dialog.showModal();
   };
-  byId("key-button").addEventListener("click", open);
+  byId("key-button").addEventListener("click", ask);
   dialog.addEventListener("close", () => {
     if (dialog.returnValue !== "use") return;
     setKey(byId("key-input").value);
@@ -77,12 +83,12 @@ function setUpKey() {
     tokens.reload();
     reader.now();
   });
-  return open;
+  return ask;
 }
 
 function setUpFiles() {
   const read = async (file) => {
-    if (file) store.set({ text: await file.text(), chosen: null, linked: null });
+    if (file) open({ text: await file.text(), chosen: null, linked: null });
   };
   byId("raw-file").addEventListener("change", (event) => {
     read(event.target.files[0]);
@@ -104,7 +110,7 @@ function setUpFiles() {
 async function openLink() {
   try {
     const values = await fromFragment(location.hash);
-    if (values) store.set(values);
+    if (values) open(values);
   } catch (error) {
     toast(error.message);
   }
@@ -112,10 +118,10 @@ async function openLink() {
 
 setUpTabs(store);
 setUpTheme(byId("theme-button"));
-byId("examples").append(...EXAMPLES.map((example) => h("button", { type: "button", title: example.what, onclick: () => store.set(example.values()) }, example.title)));
+byId("examples").append(...EXAMPLES.map((example) => h("button", { type: "button", title: example.what, onclick: () => open(example.values()) }, example.title)));
 const askForKey = setUpKey();
 new RawPane(store);
-new Verdict(store, { askForKey, examples: EXAMPLES });
+new Verdict(store, { askForKey, examples: EXAMPLES, open });
 const pickers = new Pickers(store);
 new Outcome(store);
 new Outline(store);

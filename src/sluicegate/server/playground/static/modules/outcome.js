@@ -6,7 +6,7 @@ import { linked, markElements } from "./links.js";
 import { checkCall } from "./schema-check.js";
 
 /** Most code points of a text, and most calls, that are shown before one asks for more. */
-const LONG_TEXT = 20_000;
+const LONG_TEXT = 6000;
 const MANY_CALLS = 100;
 
 export class Outcome {

@@ -37,7 +37,7 @@ export class TokensTab {
     this.numbers = h("table", { class: "numbers" });
     this.detail = h("p", { class: "token-detail", role: "status" });
     this.lists = [new PillList(store, "Tokens", (...which) => this.#tell(0, ...which)), new PillList(store, "Tokens of the second tokenizer", (...which) => this.#tell(1, ...which))];
-    this.columns = this.lists.map((list) => h("section", { class: "column" }, h("h3", {}), list.root));
+    this.columns = this.lists.map((list) => h("section", { class: "column", hidden: true }, h("h3", {}), list.root));
     const field = (id, label, control) => h("div", { class: "field" }, h("label", { for: id }, label), control);
     byId("panel-tokens").append(
       h("section", { class: "card pickers", "aria-label": "Tokenizers" },

@@ -5,7 +5,8 @@ import { explainFault } from "./faults.js";
 import { linked } from "./links.js";
 
 export class Verdict {
-  constructor(store, { askForKey, examples }) {
+  constructor(store, { askForKey, examples, open }) {
+    this.open = open;
     this.store = store;
     this.askForKey = askForKey;
     this.examples = examples;
@@ -24,7 +25,7 @@ export class Verdict {
 
   #welcome() {
     const cards = this.examples.map((example) =>
-      h("button", { type: "button", class: "example", onclick: () => this.store.set(example.values()) }, h("b", {}, example.title), h("span", {}, example.what)));
+      h("button", { type: "button", class: "example", onclick: () => this.open(example.values()) }, h("b", {}, example.title), h("span", {}, example.what)));
     return h("div", { class: "welcome" },
       h("p", { class: "lead" }, "Paste a raw output on the left, or start with a real one:"),
       h("div", { class: "example-cards" }, cards));
