@@ -167,7 +167,7 @@ def test_what_is_no_literal_breaks(text: str) -> None:
             "[1 # x",
             "[1 \\",
         ),
-        *("['a' r", "['a' b", "[b", "[(", "[(1", "[b'a", "['a\\\r", "[r'\\", "['\\1"),
+        *("['a' r", "['a' b", "[b", "[(", "[(1", "[-(1 ", "[b'a", "['a\\\r", "[r'\\", "['\\1"),
     ],
 )
 def test_what_the_end_of_the_text_cuts_off(text: str) -> None:
