@@ -91,8 +91,8 @@ class Application:
 
     def answer_now(
         self, method: str, raw_path: bytes, raw_headers: Head, peer: str, body: bytearray
-    ) -> Mounted | tuple[Response, Head] | None:
-        """The answer to a request whose body is here, and its headers; None if `__call__` has to be asked.
+    ) -> Mounted | tuple[Response, bytes] | None:
+        """The answer to a request whose body is here, and its header lines; None if `__call__` has to be asked.
 
         Goes through the same checks as `__call__`. Where the answer has to be waited for, it is an application that
         has read the request and only has to send it.
@@ -128,7 +128,14 @@ class Application:
         if request.permit is not None:
             request.permit.release()
         self.count(request, answer)
-        return answer, self.head(request, answer)
+        if answer.headers or answer.close or not answer.content_type or self.cross_origin is not None:
+            lines = [name + b": " + value + b"\r\n" for name, value in self.head(request, answer)]
+            return answer, b"".join(line for line in lines if not line.startswith(b"connection:"))
+        return answer, b"content-type: %b\r\ncontent-length: %d\r\nx-request-id: %b\r\n" % (
+            answer.content_type,
+            len(answer.body),
+            request.request_id,
+        )
 
     async def _answer_later(
         self, request: Request, answer: Awaitable[Response], _scope: Scope, _receive: Receive, send: Send

@@ -133,15 +133,17 @@ class Exchange:
             self.set()
             connection.answered(self)
 
-    def write(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
+    def write(self, status: int, header_lines: bytes, body: bytes, *, close: bool) -> None:
         """Send a whole answer, without waiting for a slow reader."""
-        head = self._start(status, headers)
-        if self.method != "HEAD":
-            head.append(body)
+        if close:
+            self.keep_alive = False
+        end = b"\r\n" if self.keep_alive else b"connection: close\r\n\r\n"
+        connection = self.connection
+        parts = (STATUS_LINE[status], connection.all.date, header_lines, end, b"" if self.method == "HEAD" else body)
         self._head = []
         self.response_complete = True
-        self.connection.transport.write(b"".join(head))
-        self.connection.answered(self)
+        connection.transport.write(b"".join(parts))
+        connection.answered(self)
 
     def _start(self, status: int, headers: list[tuple[bytes, bytes]]) -> list[bytes]:
         head = [STATUS_LINE[status], self.connection.all.date]

@@ -230,8 +230,8 @@ class Connection(HttpToolsProtocol):
             self._start(exchange, cast(ASGI3Application, answer))
             return
         self.cycle = exchange
-        response, headers = answer
-        exchange.write(response.status, headers, response.body)
+        response, header_lines = answer
+        exchange.write(response.status, header_lines, response.body, close=response.close)
 
     def _start_or_queue(self, exchange: Exchange) -> None:
         self._unstarted = None
