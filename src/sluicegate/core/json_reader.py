@@ -117,6 +117,14 @@ def _cut_short(problem: Exception, size: int) -> bool:
     return isinstance(problem, StopIteration) and problem.value > size - _LONGEST_TOKEN
 
 
+_STRINGS: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+
+
+def _brackets(text: str) -> int:
+    """How many brackets open: no nesting is deeper than that."""
+    return text.count("{") + text.count("[")
+
+
 def complete_value(text: str, pos: int, depth: int) -> tuple[str, int] | None:
     """The container at `pos` as compact JSON text, and where it ends, if it is wholly there and plain; else None.
 
@@ -138,7 +146,7 @@ def complete_value(text: str, pos: int, depth: int) -> tuple[str, int] | None:
     end += pos
     if "\\u" in raw or "\\/" in raw:
         return None
-    if raw.count("{") + raw.count("[") > DEPTH_LIMIT - depth:
+    if _brackets(raw) > DEPTH_LIMIT - depth and _brackets(_STRINGS.sub("", raw)) > DEPTH_LIMIT - depth:
         return None
     if " " in raw or "\n" in raw or "\t" in raw or "\r" in raw:
         try:
