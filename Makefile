@@ -31,7 +31,7 @@ check: $(READY)  ## Lint, types (mypy and pyright, strict), layers
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
-bench: $(READY)  ## Run the benchmarks and write docs/performance.md
+bench: $(READY) tokenizers  ## Run the benchmarks and write docs/performance.md
 	$(BIN)/python -m benchmarks
 
 docs: $(READY)  ## Write the generated pages of docs/

@@ -1,0 +1,1 @@
+"""Benchmarks of the product, beside what others offer: `python -m benchmarks` runs them all."""
