@@ -33,7 +33,7 @@ def section(page: Page, title: str) -> str:
 def short(page: Page) -> Page:
     write(page, 'Hi <tool_call>\n{"name": "add", "arguments": {"a": 1}}\n</tool_call>')
     open_stream(page, 1)
-    expect(page.locator("output[for=playhead]")).to_contain_text("67 of 66")
+    expect(page.locator("output[for=playhead]")).to_contain_text("66 of 66")
     return page
 
 
@@ -80,7 +80,7 @@ def test_it_plays_by_itself(short: Page) -> None:
     short.get_by_role("button", name="To the start").click()
     short.get_by_role("button", name="Play").click()
     expect(short.get_by_role("button", name="Pause")).to_be_visible()
-    expect(short.locator("output[for=playhead]")).to_contain_text("67 of 66")
+    expect(short.locator("output[for=playhead]")).to_contain_text("66 of 66")
     expect(short.get_by_role("button", name="Play")).to_be_visible()
 
 

@@ -116,14 +116,15 @@ def test_special_tokens_stand_apart_and_may_be_text(tokens: Page) -> None:
     tokens.get_by_role("textbox", name="Raw output").fill(write_text)
     special = tokens.locator(".pill.is-special")
     expect(special).to_have_text("<|im_start|>")
+    special.hover()
+    expect(tokens.locator(".token-detail")).to_contain_text("special")
     tokens.get_by_label("special tokens in the text count as such").uncheck()
     expect(special).to_have_count(0)
     assert "".join(tokens.locator(".pill").all_text_contents()) == write_text
-    tokens.get_by_label("Tokenizer", exact=True).select_option("deepseek-v4")
-    tokens.get_by_label("add special tokens around it").check()
-    expect(special).to_have_text("<｜begin▁of▁sentence｜>")
-    special.hover()
-    expect(tokens.locator(".token-detail")).to_contain_text("special")
+    with tokens.expect_request("**/v1/tokenize") as asked:
+        tokens.get_by_label("add special tokens around it").check()
+    assert asked.value.post_data_json["add_special_tokens"] is True
+    assert asked.value.post_data_json["parse_special"] is False
 
 
 def test_white_space_is_visible(tokens: Page) -> None:
