@@ -140,6 +140,22 @@ def test_long_inputs_and_short_ones_keep_their_order(raw: Raw) -> None:
     assert [json.loads(raw.answer()[2])["char_count"] for _ in texts] == [*map(len, texts)]
 
 
+@pytest.mark.parametrize("garbage", [b"nonsense\r\n\r\n", b"GET / HTTP/1.1\r\n" + b"x: y\r\n" * 101 + b"\r\n"])
+def test_what_came_whole_before_a_malformed_request_is_answered(raw: Raw, garbage: bytes) -> None:
+    long = json.dumps({"model": "", "prompt": "x " * 40_000}).encode()
+    raw.send(post(long) + post() + garbage)
+    assert json.loads(raw.answer()[2])["char_count"] == 80_000
+    assert json.loads(raw.answer()[2]) == TOKENS
+    assert raw.is_closed()
+
+
+def test_a_body_that_breaks_is_refused(raw: Raw) -> None:
+    raw.send(b"POST /v1/tokenize HTTP/1.1\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n")
+    raw.send(b"2\r\n{}\r\nzz\r\n")
+    assert raw.answer()[::2] == (400, b"")
+    assert raw.is_closed()
+
+
 def test_a_request_may_come_byte_by_byte(raw: Raw) -> None:
     for byte in post():
         raw.send(bytes([byte]))

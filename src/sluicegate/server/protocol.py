@@ -53,6 +53,7 @@ class Connection(HttpToolsProtocol):
         self._unstarted: Exchange | None = None
         self._head_bytes = 0
         self._plain_head = b""
+        self._ignores_data = False
         self.waits_for_head = True
         self.has_begun = False
         self.since = monotonic()
@@ -79,7 +80,7 @@ class Connection(HttpToolsProtocol):
     # ------------------------------------------------------------ a request arrives
 
     def data_received(self, data: bytes) -> None:
-        if self.lingers_until:
+        if self.lingers_until or self._ignores_data:
             return
         try:
             self.parser.feed_data(data)
@@ -93,8 +94,20 @@ class Connection(HttpToolsProtocol):
                 return
         except httptools.HttpParserError as error:
             cause = error.__context__
-            self.refuse(cause.status if isinstance(cause, _HeadRefused) else 400)
+            self._end_with(cause.status if isinstance(cause, _HeadRefused) else 400)
             return
+        if self._unstarted is not None:
+            self._start_or_queue(self._unstarted)
+
+    def _end_with(self, status: int) -> None:
+        """Refuse what cannot be read; requests that came whole before it are answered first, and end the connection."""
+        latest = self._latest()
+        if latest is None or latest.more_body or latest.response_complete:
+            self._unstarted = None
+            self.refuse(status)
+            return
+        self._ignores_data = True
+        latest.keep_alive = False
         if self._unstarted is not None:
             self._start_or_queue(self._unstarted)
 
