@@ -1,23 +1,23 @@
 """The fast path of tokenizers: is it exact, and how much faster is it than the libraries alone?
 
-    python -m benchmarks.tokenizers [exact] [code-points] [speed] [--only NAME ...] [--json FILE]
+    python -m benchmarks.tokenizers [exact] [code-points] [speed] [--only NAME ...]
 
 - `exact`: 20,000 varied texts for each tokenizer, one by one and in batches; every id equal to the reference library's.
 - `code-points`: every code point of the assigned planes in 16 neighbourhoods; the product must equal the reference,
   and those at which the bare fast engine differs must lie in the ranges of its guard.
 - `speed`: encoding 12 bytes, 2 KB, 1 MB and a batch of 1,000 × 1 KB, and decoding 2 KB, side by side with the libraries
-  in one process, taking turns; the best of several rounds.
+  in one process, taking turns; the best of several rounds, in processor time of one thread.
 
-Needs the tokenizers of `make tokenizers`; without them those of installed packages are used. Exit status 1 when an id
-differs.
+Needs the tokenizers of `make tokenizers`; without them those of installed packages are used. What was measured goes to
+benchmarks/results/tokenizers.json, beside what is there of other tokenizers. Exit status 1 when an id differs.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import pathlib
-import platform
 import random
 import sys
 import time
@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from typing import Any
 
+from benchmarks.timing import RESULTS, write_result
 from sluicegate.tokenizers import Tokenizer, demo_tokenizers, load_tokenizer
 from sluicegate.tokenizers.fast_path import has_differing_code_point
 from sluicegate.tokenizers.probes import SENTENCES, WHITE_SPACE
@@ -168,18 +169,18 @@ def mixed_text(size: int) -> str:
 
 
 def best_of(calls: dict[str, Callable[[], object]], budget: float) -> dict[str, float]:
-    """Microseconds of one call of each, the best of several rounds in which they take turns."""
+    """Microseconds of processor time of one call of each, the best of several rounds in which they take turns."""
     best = dict.fromkeys(calls, float("inf"))
     for _ in range(ROUNDS):
         for name, call in calls.items():
-            started = time.perf_counter()
+            started = time.process_time()
             call()
-            once = time.perf_counter() - started
-            times = max(1, min(2_000, int(budget / max(once, 1e-7))))
-            started = time.perf_counter()
+            once = time.process_time() - started
+            times = max(1, min(5_000, int(budget / max(once, 1e-6))))
+            started = time.process_time()
             for _ in range(times):
                 call()
-            best[name] = min(best[name], once, (time.perf_counter() - started) / times)
+            best[name] = min(best[name], (time.process_time() - started) / times)
     return {name: seconds * 1e6 for name, seconds in best.items()}
 
 
@@ -240,19 +241,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", choices=["exact", "code-points", "speed", []], help="default: all")
     parser.add_argument("--only", nargs="+", metavar="NAME", default=list(NAMES), help=f"default: {' '.join(NAMES)}")
-    parser.add_argument("--json", type=pathlib.Path, default=ROOT / ".benchmarks" / "tokenizers.json", metavar="FILE")
     arguments = parser.parse_args()
     parts = arguments.parts or ["exact", "code-points", "speed"]
-    packages = ("tokenizers", "tiktoken", "splintr-rs")
-    report: dict[str, Any] = {
-        "python": platform.python_version(),
-        "versions": {package: version(package) for package in packages},
-        "tokenizers": {},
-    }
+    # One thread for all: what is compared is the work, not how much of the machine it takes.
+    os.environ |= {"RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+    file = RESULTS / "tokenizers.json"
+    measured: dict[str, Any] = json.loads(file.read_text("utf-8"))["tokenizers"] if file.exists() else {}
     wrong = 0
     for name in arguments.only:
-        found: dict[str, Any] = {}
-        report["tokenizers"][name] = found
+        found: dict[str, Any] = measured.setdefault(name, {})
         print(name, flush=True)
         if "exact" in parts:
             found["exact"] = check_exact(name)
@@ -264,9 +261,8 @@ def main() -> None:
             print(f"  code points: {found['code points']}", flush=True)
         if "speed" in parts:
             found["speed"] = measure_speed(name)
-    arguments.json.parent.mkdir(parents=True, exist_ok=True)
-    arguments.json.write_text(json.dumps(report, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    print(f"written to {arguments.json}")
+        versions = {package: version(package) for package in ("tokenizers", "tiktoken", "splintr-rs")}
+        write_result("tokenizers", {"versions": versions, "tokenizers": measured})
     sys.exit(1 if wrong else 0)
 
 

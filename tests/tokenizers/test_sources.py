@@ -190,6 +190,15 @@ def test_roots_hold_with_links_and_dots_resolved(tmp_path: Path) -> None:
     assert resolve_under_roots(outside, ["/"]) == outside.resolve()
 
 
+def test_messages_name_files_as_the_caller_did(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_checkpoint(tmp_path / "own", {"tokenizer.json": b"{}", "empty.jinja": b""})
+    monkeypatch.chdir(tmp_path)
+    for template in (None, "own/empty.jinja"):
+        with pytest.raises(TokenizerFileInvalid) as caught:
+            load_tokenizer("own", chat_template=template, roots=["."])
+        assert f"{tmp_path}" not in f"{caught.value}"
+
+
 def test_template_must_lie_under_the_roots_too(tmp_path: Path) -> None:
     inside = write_checkpoint(tmp_path / "inside", {"tokenizer.json": JSON, "own.jinja": b"own"})
     (tmp_path / "other.jinja").write_text("other")

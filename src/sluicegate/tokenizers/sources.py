@@ -89,7 +89,7 @@ def _load(
         raise TokenizerNotFound("The tokenizer source is empty")
     roots = list(roots) if roots is not None else None
     if template is not None and roots is not None:
-        template = resolve_under_roots(template, roots)
+        resolve_under_roots(template, roots)  # messages go on naming it as the caller did
     path = Path(source)
     if is_local(source) and (_exists(path) or encoding_of_model(source) is None or source.startswith(("/", "."))):
         if roots is not None:
