@@ -67,7 +67,7 @@ const HINTS = {
   undeclared_tool: "The model made the name up, or the tool is missing from the list of tools.",
   unclosed_wrapper: "The complete calls count all the same.",
   unclosed_reasoning: "The output ended while the model was thinking, or a call ended the thought.",
-  stray_reasoning_marker: "If the prompt had opened the thought already, set “the output begins” to “inside reasoning”.",
+  stray_reasoning_marker: "If the prompt had opened the thought already, set “the output begins” to “in reasoning”.",
   other_format_markers: "Another parser may fit better: see the pickers.",
   no_parser: "Give the model's name, or pick a parser.",
 };

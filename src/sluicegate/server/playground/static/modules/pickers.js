@@ -24,7 +24,7 @@ export class Pickers {
     this.start = h(
       "select",
       { id: "in-reasoning", onchange: (event) => store.set({ inReasoning: event.target.value }) },
-      [["", "as the parser says"], ["true", "inside reasoning"], ["false", "outside reasoning"]].map(([value, text]) => h("option", { value }, text)),
+      [["", "by default"], ["true", "in reasoning"], ["false", "in the answer"]].map(([value, text]) => h("option", { value }, text)),
     );
     this.reasons = h("ul", { class: "reasons" });
     const field = (id, label, control) => h("div", { class: "field" }, h("label", { for: id }, label), control);
@@ -91,7 +91,7 @@ export class Pickers {
       ...SIDES.map(({ kind, label, value }) => {
         const side = reading.sides[kind];
         const select = this.selects[value];
-        select.options[0].textContent = side.source === "picked" ? "detect" : `detected: ${side.parser}`;
+        select.options[0].textContent = side.source === "picked" ? "detect" : `${side.parser} (auto)`;
         return h("li", {}, h("b", {}, `${label}: `), h("code", {}, side.parser), side.score !== undefined && h("span", { class: "score" }, ` ${Math.round(side.score * 100)} %`),
           h("span", { class: "why" }, ` ${side.source === "output" ? "looks like it: " : ""}${side.why}. `),
           side.others.length > 0 && h("span", { class: "others" }, "Also fits: ", side.others.map((other) =>
