@@ -40,8 +40,11 @@ def main() -> int:
     return 1 if failed else 0
 
 
-def fuzz(target: str, seconds: int) -> tuple[int, str]:
-    """Run one target: how many inputs were tried, and what it printed if it failed."""
+def fuzz(target: str, seconds: int, *further: str) -> tuple[int, str]:
+    """Run one target: how many inputs were tried, and what it printed if it failed.
+
+    `further` are options of libFuzzer, such as `-runs=1000`.
+    """
     kind, _, name = target.rpartition(":")
     pattern = "reasoning*.jsonl" if kind else "tool-*.jsonl"
     markers = reasoning_format(name).markers if kind else tool_format(name).markers
@@ -61,6 +64,7 @@ def fuzz(target: str, seconds: int) -> tuple[int, str]:
                 f"-max_total_time={seconds}",
                 f"-dict={words}",
                 "-max_len=2000",
+                *further,
                 str(corpus),
             ],
             capture_output=True,
