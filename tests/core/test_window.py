@@ -14,7 +14,9 @@ from sluicegate.core.window import Window
     st.integers(0, 40),
     st.integers(0, 40),
 )
-def test_kept_text_can_be_sliced_and_read_again(steps: list[tuple[str, int]], first: int, start: int, size: int) -> None:
+def test_kept_text_can_be_sliced_and_read_again(
+    steps: list[tuple[str, int]], first: int, start: int, size: int
+) -> None:
     window, whole = Window(), ""
     kept = False
     for chunk, consume in steps:
