@@ -18,6 +18,10 @@ from tests.support.service import Service
 
 pytestmark = pytest.mark.browser
 PHONE = ViewportSize(width=360, height=740)
+LONG = f"""<think>{"A long thought. " * 200}</think>
+<tool_call>
+{{"name": "write", "arguments": {{"text": "{"a line\\n" * 60}"}}}}
+</tool_call>"""
 TABS = ("Parse", "Tokens", "Stream")
 
 
@@ -163,6 +167,9 @@ def test_axe_finds_nothing(new_page: NewPage, scheme: str, size: ViewportSize | 
                 page.get_by_label("Side by side with").select_option("deepseek-v4")
                 expect(page.get_by_role("listbox", name="Tokens of the second tokenizer")).to_be_visible()
             found[f"{name}, {tab}"] = Axe().run(page)["violations"]
+    page.get_by_role("tab", name="Parse").click()
+    write(page, LONG)
+    found["long texts"] = Axe().run(page)["violations"]
     page.get_by_role("button", name="Key").click()
     found["dialog"] = Axe().run(page)["violations"]
     told = {

@@ -55,8 +55,14 @@ function member(key, value, isList, onMember) {
   return item;
 }
 
+function text(value) {
+  const isLong = value.includes("\n") || value.length > 300;
+  // A long text may have to be scrolled, by the keyboard too.
+  return h("code", { class: `json-string${isLong ? " json-long" : ""}`, ...(isLong && { tabIndex: 0 }) }, value === "" ? "(empty)" : value);
+}
+
 function leaf(value) {
   if (value instanceof Written) return h("code", { class: "json-number" }, value.text);
-  if (typeof value === "string") return h("code", { class: `json-string${value.includes("\n") ? " json-long" : ""}` }, value === "" ? "(empty)" : value);
+  if (typeof value === "string") return text(value);
   return h("code", { class: "json-word" }, String(value));
 }

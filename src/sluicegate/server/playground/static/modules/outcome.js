@@ -8,6 +8,8 @@ import { checkCall } from "./schema-check.js";
 /** Most code points of a text, and most calls, that are shown before one asks for more. */
 const LONG_TEXT = 6000;
 const MANY_CALLS = 100;
+/** Code points from which on a text may not fit its card. */
+const SCROLLED = 300;
 
 export class Outcome {
   constructor(store) {
@@ -39,7 +41,8 @@ export class Outcome {
 
   #text(title, kind, text, span) {
     const heading = h("h3", {}, title);
-    const body = h("p", { class: "prose" }, text.slice(0, LONG_TEXT));
+    // What may have to be scrolled is reached by the keyboard, too.
+    const body = h("p", { class: "prose", ...(text.length > SCROLLED && { tabIndex: 0 }) }, text.slice(0, LONG_TEXT));
     const card = h("article", { class: `card is-${kind}` }, heading, body);
     if (text.length > LONG_TEXT) {
       card.append(more(`Show all ${grouped(text.length)} characters`, () => (body.textContent = text)));

@@ -7,6 +7,7 @@ import * as service from "./service.js";
 
 const LARGEST_CHUNK = 64;
 const MOST_STEPS = 4000;
+const MOST_EVENTS = 40;
 const TICK = 70;
 
 export class StreamTab {
@@ -142,8 +143,9 @@ export class StreamTab {
 
   #said(events) {
     if (!events.length) return h("p", { class: "aside" }, "Nothing became certain.");
-    return h("ul", { class: "events" }, events.slice(0, 200).map((event) =>
-      h("li", {}, h("b", { class: `event is-${event.type}` }, event.type), h("code", {}, visible(wordsOf(event))))));
+    const more = events.length > MOST_EVENTS && h("li", { class: "aside" }, `and ${count(events.length - MOST_EVENTS, "event")} more`);
+    return h("ul", { class: "events" }, events.slice(0, MOST_EVENTS).map((event) =>
+      h("li", {}, h("b", { class: `event is-${event.type}` }, event.type), h("code", {}, visible(wordsOf(event))))), more);
   }
 
   #held(state, offsets, ended) {
