@@ -18,10 +18,8 @@ from tests.support.service import Service
 
 pytestmark = pytest.mark.browser
 PHONE = ViewportSize(width=360, height=740)
-LONG = f"""<think>{"A long thought. " * 200}</think>
-<tool_call>
-{{"name": "write", "arguments": {{"text": "{"a line\\n" * 60}"}}}}
-</tool_call>"""
+THOUGHT = "A long thought. " * 200
+CALL = '<tool_call>\n{"name": "write", "arguments": {"text": "' + "a line\\n" * 60 + '"}}\n</tool_call>'
 TABS = ("Parse", "Tokens", "Stream")
 
 
@@ -168,7 +166,7 @@ def test_axe_finds_nothing(new_page: NewPage, scheme: str, size: ViewportSize | 
                 expect(page.get_by_role("listbox", name="Tokens of the second tokenizer")).to_be_visible()
             found[f"{name}, {tab}"] = Axe().run(page)["violations"]
     page.get_by_role("tab", name="Parse").click()
-    write(page, LONG)
+    write(page, f"<think>{THOUGHT}</think>{CALL}")
     found["long texts"] = Axe().run(page)["violations"]
     page.get_by_role("button", name="Key").click()
     found["dialog"] = Axe().run(page)["violations"]
