@@ -4,7 +4,8 @@
 
 Each server is bound to one core and the client, `wrk`, to another; rounds alternate between the servers, and the
 medians count. SMG is the package `smg`, in a virtual environment of its own in .cache/benchmarks. Both serve the
-tokenizer qwen3 of `make tokenizers`. `--all` also measures bodies of 1 MB, batches of 1,000 texts, and 1 and 256 connections.
+tokenizer qwen3 of `make tokenizers`. `--all` also measures bodies of 1 MB, batches of 1,000 texts, and 1 and 256
+connections.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ wrk.body = file:read("*a")
 file:close()
 done = function(summary, latency)
   io.write(string.format("p50=%f p99=%f requests=%d seconds=%f errors=%d\\n",
-    latency:percentile(50), latency:percentile(99), summary.requests, summary.duration / 1e6, summary.errors.status + summary.errors.connect + summary.errors.read
+    latency:percentile(50), latency:percentile(99),
+    summary.requests, summary.duration / 1e6, summary.errors.status + summary.errors.connect + summary.errors.read
     + summary.errors.write + summary.errors.timeout))
 end
 """

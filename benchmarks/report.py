@@ -27,7 +27,7 @@ in every parse and argument deltas in every stream. An output is prose and one c
 one of which has code as an argument). `wrong` marks times in which the calls found were not those that were rendered.
 """
 LONG = """\
-One argument of 34 KB in chunks of four characters. SGLang is stopped after six seconds of processor time; the share of
+One argument of 34 KB in chunks of four characters. SGLang is stopped after three seconds of processor time; the share of
 the text that it had taken by then is given.
 """
 GROWTH = """\
@@ -95,6 +95,8 @@ def _in_process(result: dict[str, Any]) -> str:
         if "sglang" in times:
             text += f" / {times['sglang']:,.0f}" + ("" if row["right"]["sglang"] else " wrong")
             text += f" = **{row['ratio']}**"
+        elif "sglang" in row["right"]:
+            text += " / more than 3 s"
         return text
 
     parts.append("µs of ours / of SGLang = how many times faster ours is:\n")

@@ -169,12 +169,6 @@ def _foreign_markers(table: FormatTable[Any], name: str, marker: str, at: int) -
     )
 
 
-def _read_whole(machine: Chain | FormatMachine, text: str) -> list[Event]:
-    events = machine.feed(text)
-    events.extend(machine.finish())
-    return events
-
-
 def _watch_whole(events: list[Event], table: FormatTable[FormatType], form: FormatType, text: str) -> None:
     found = first_foreign(text, *table.signs(form))
     if found is not None:
@@ -204,7 +198,7 @@ def parse_tool_calls(
     """
     form = find_format(TOOLS, parser)
     context = Context(tools, details=details, held_text_limit=held_text_limit)
-    events = _read_whole(FormatMachine(form.read(context), context), text)
+    events = FormatMachine(form.read(context), context).read(text)
     _watch_whole(events, TOOLS, form, text)
     return collect(events, keep_frame=keep_frame)
 
@@ -227,7 +221,7 @@ def parse_reasoning(
         _check_size(text, text_limit)
     state, marker = start_state(form, in_reasoning, prompt)
     context = Context()
-    events = _read_whole(FormatMachine(form.read(context, state, marker), context), text)
+    events = FormatMachine(form.read(context, state, marker), context).read(text)
     _watch_whole(events, REASONING, form, text)
     return collect(events, keep_frame=keep_frame)
 

@@ -13,6 +13,8 @@ from msgspec import Struct
 from sluicegate.core.call import CallBuilder
 from sluicegate.core.context import Context
 from sluicegate.core.json_reader import JsonReader, Write, complete_value
+from sluicegate.core.patterns import Matcher
+from sluicegate.core.window import Window
 
 
 class CallObject(Struct, frozen=True, kw_only=True):
@@ -61,10 +63,42 @@ _END: Final = re.compile(r"[ \t\n\r]*}").match
 
 
 @cache
-def _beginning(name_key: str, argument_key: str) -> re.Pattern[str]:
+def _beginning(name_key: str, argument_key: str) -> Matcher:
     space = "[ \t\n\r]*"
     name = rf'"{re.escape(name_key)}"{space}:{space}"([^"\\\x00-\x1f]*)"'
-    return re.compile(rf'{{{space}{name}{space},{space}"{re.escape(argument_key)}"{space}:{space}(?=[{{\[])')
+    return re.compile(rf'{{{space}{name}{space},{space}"{re.escape(argument_key)}"{space}:{space}(?=[{{\[])').match
+
+
+def write_typical_object(
+    window: Window, pos: int, call: CallBuilder, shape: CallObject, *, markers: Sequence[str], ending: Matcher
+) -> tuple[str, str, int] | None:
+    """Write the call whose object stands at a position of the window, if it is what models mostly write.
+
+    That is a name, then the preferred arguments as an object or list, then `ending`, and all of it there. Returns
+    the name, the arguments and the position behind; consumes nothing.
+    """
+    text = window.text
+    beginning = _beginning(shape.name_keys[0], shape.argument_keys[0])(text, pos)
+    if beginning is None:
+        return None
+    name = beginning[1]
+    start = beginning.end()
+    if shape.object_arguments and text[start] == "[":
+        return None
+    value = complete_value(text, start, 0)
+    if value is None or not name.strip() or any(marker in name for marker in markers):
+        return None
+    arguments, after = value
+    end = ending(text, after)
+    if end is None:
+        return None
+    name_start, name_end = beginning.span(1)
+    base = window.base
+    call.part("name", base + name_start, base + name_end)
+    call.part("arguments", base + start, base + after)
+    call.announce(name)
+    call.write(arguments)
+    return name, arguments, end.end()
 
 
 def read_typical_object(
@@ -78,35 +112,19 @@ def read_typical_object(
 ) -> bool:
     """Read the object at once if it is what models mostly write and lies in the window as a whole.
 
-    That is a name, then the preferred arguments as an object or list, and nothing else. The result is that of
-    `read_call_object`; nothing is consumed where it does not apply.
+    The result is that of `read_call_object`; nothing is consumed where it does not apply.
     """
     window = context.window
-    text = window.text
-    beginning = _beginning(shape.name_keys[0], shape.argument_keys[0]).match(text, window.pos)
-    if beginning is None or context.details:
+    if context.details:
         return False
-    name = beginning[1]
-    start = beginning.end()
-    if shape.object_arguments and text[start] == "[":
+    typical = write_typical_object(window, window.pos, call, shape, markers=markers, ending=_END)
+    if typical is None:
         return False
-    value = complete_value(text, start, 0)
-    if value is None or not name.strip() or any(marker in name for marker in markers):
-        return False
-    arguments, after = value
-    end = _END(text, after)
-    if end is None:
-        return False
+    name, arguments, end = typical
     found.names[shape.name_keys[0]] = found.name = name
     found.name_started = found.has_arguments_key = found.has_arguments = found.begun = True
     found.arguments = arguments
-    name_start, name_end = beginning.span(1)
-    base = window.base
-    call.part("name", base + name_start, base + name_end)
-    call.part("arguments", base + start, base + after)
-    call.announce(name)
-    call.write(arguments)
-    window.pos = end.end() - 1
+    window.pos = end - 1
     reader.token()
     window.pos += 1
     return True

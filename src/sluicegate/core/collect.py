@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import attrgetter
+from typing import Final
 
 from sluicegate.core.events import (
     Call,
@@ -18,6 +20,8 @@ from sluicegate.core.events import (
     Reasoning,
     Span,
 )
+
+_start: Final = attrgetter("start")
 
 
 def collect(events: Iterable[Event], *, keep_frame: bool = False) -> Outcome:
@@ -82,7 +86,7 @@ def _merge(spans: list[Span]) -> list[Span]:
     """The spans in order, neighbours of one kind joined, so that the cutting of the text does not show."""
     if len(spans) < 2:
         return spans
-    spans.sort(key=lambda span: span.start)
+    spans.sort(key=_start)
     merged: list[Span] = []
     last = spans[0]
     for span in spans[1:]:

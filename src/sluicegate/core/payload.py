@@ -14,10 +14,10 @@ from typing import Final, Literal
 from sluicegate.core.block_fault import CutOff, Malformed, or_fault
 from sluicegate.core.blocks import BlockFormat, Opener, Session
 from sluicegate.core.call import CallBuilder
-from sluicegate.core.call_object import CallObject, ReadObject, read_call_object
+from sluicegate.core.call_object import CallObject, ReadObject, read_call_object, write_typical_object
 from sluicegate.core.errors import InvalidDialect
 from sluicegate.core.json_reader import JsonBroken, JsonCut, JsonReader
-from sluicegate.core.patterns import SPACE_CLASS, Markers, Steps
+from sluicegate.core.patterns import SPACE_CLASS, Markers, Matcher, Steps
 
 _SPACE: Final = re.compile(f"[{SPACE_CLASS}]*").match
 
@@ -69,18 +69,39 @@ class Payload(BlockFormat):
             self._header_form = re.compile(self.header.form, re.DOTALL).fullmatch
         endings = (self.tail, *self._openers, *self.layout.end_tokens) if self.optional_tail else (self.tail,)
         self._endings = Markers(endings if self.tail else self.ends_behind_json)
+        longer = any(ending != self.tail and ending.startswith(self.tail) for ending in endings)
+        self._typical_end: Matcher | None = None
+        if self.call_object is not None and self.tail and not (self.tail_behind or self.ends_behind_json or longer):
+            space = "[ \t\n\r]*"
+            self._typical_end = re.compile(f"{space}}}{space}{re.escape(self.tail)}").match
 
     def read_block(self, session: Session, opener: Opener, found: Match[str] | None) -> Steps:  # noqa: ARG002
         """Read one call."""
         window = session.window
         call = session.call()
         session.take(len(opener.literal))
+        if self._typical_end is not None and self._read_typical(session, call, self._typical_end):
+            return
         body = window.offset
         if self.header is not None:
             reading = self._read_arguments(session, call, self.header, body)
         else:
             reading = self._read_object(session, call, body)
         yield from or_fault(self, session, call, reading)
+
+    def _read_typical(self, session: Session, call: CallBuilder, ending: Matcher) -> bool:
+        """Read the call at once if it is what models mostly write and lies in the window as a whole."""
+        window, shape = session.window, self.call_object
+        assert shape is not None
+        space = _SPACE(window.text, window.pos)
+        if space is None or session.context.details:
+            return False
+        typical = write_typical_object(window, space.end(), call, shape, markers=self._name_markers, ending=ending)
+        if typical is None:
+            return False
+        name, arguments, window.pos = typical
+        call.end(name, arguments)
+        return True
 
     def _read_arguments(self, session: Session, call: CallBuilder, header: Header, body: int) -> Steps:
         window, context = session.window, session.context

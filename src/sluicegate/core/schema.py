@@ -58,7 +58,7 @@ PLAIN_RULES: Final = SchemaRules()
 
 def _is_mapping(value: object) -> TypeGuard[Mapping[Any, Any]]:
     # Asking for the abstract class is slow, and nearly all schemas are plain dictionaries.
-    return isinstance(value, dict) or isinstance(value, Mapping)  # noqa: SIM101
+    return type(value) is dict or isinstance(value, Mapping)
 
 
 def _is_list(value: object) -> TypeGuard[list[Any]]:
