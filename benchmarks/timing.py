@@ -57,7 +57,7 @@ def machine() -> dict[str, Any]:
     return {
         "processor": model,
         "cores": os.cpu_count(),
-        "system": f"{platform.system()} {platform.release()}",
+        "system": platform.system(),
         "python": platform.python_version(),
         "load": round(os.getloadavg()[0], 1),
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
