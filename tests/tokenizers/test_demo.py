@@ -8,6 +8,8 @@ from functools import cache
 from importlib.metadata import files
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tokenizers import Tokenizer as Library
 
 from sluicegate.tokenizers import TokenizerEngineMissing, demo, demo_tokenizers
@@ -50,6 +52,19 @@ def test_token_that_no_merge_makes_is_refused() -> None:
 def test_splits_one_after_another_are_followed_exactly(deepseek: HuggingFaceTokenizer, text: str) -> None:
     assert deepseek.engine.encode == "splintr"
     assert deepseek.encode(text) == library().encode(text, add_special_tokens=False).ids
+
+
+JAPANESE = st.sampled_from(
+    [*"・゛゠\u3098\u3040フっンー中国アシ a<S(1\n。é\u3099", "<｜User｜>", "<think>", "  ", "コン", "サー"]
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(text=st.lists(JAPANESE, max_size=14).map("".join))
+def test_detour_of_japanese_runs_is_exact(deepseek: HuggingFaceTokenizer, text: str) -> None:
+    expected = library().encode(text, add_special_tokens=False).ids
+    assert deepseek.encode(text) == expected
+    assert deepseek.encode_batch(["a", text, "・"])[1] == expected
 
 
 def test_missing_package_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,8 +5,8 @@
    code points where the two can differ (`python -m benchmarks.tokenizers` derives them again for the pinned versions).
 3. Runs: one character repeated very often costs it quadratic time where long added tokens begin with that character.
 
-4. Splits: of patterns that split one after another splintr makes one, which is exact for DeepSeek's but for some
-   Japanese characters, and known of no other.
+4. Splits: of patterns that split one after another splintr makes one, which is exact for DeepSeek's but for runs with
+   some Japanese characters (those runs take a detour), and known of no other.
 
 A text that a guard refuses, or that splintr fails on, goes to the reference engine.
 """
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from sluicegate.tokenizers.failures import is_engine_failure, reason_of
@@ -40,8 +41,11 @@ DEEPSEEK_SPLITS = (
 )
 """The three splits, one after another, of DeepSeek V3 and V4: the only chain of splits that splintr follows closely."""
 
-DEEPSEEK_GUARD = re.compile("[\u3040\u3097\u3098\u309b\u309c\u30a0\u30fb]")
-"""Characters of the second split that the third one would split off again, which splintr does not do."""
+DEEPSEEK_RUNS = re.compile("[一-龥぀-ゟ゠-ヿ]+")
+"""What the second split sets apart. Behind and before it a text can be cut: no word reaches over."""
+
+DEEPSEEK_INNER = re.compile("[\u3040\u3097\u3098\u309b\u309c\u30a0\u30fb]")
+"""Characters of such a run that the third split would split off again, which splintr does not do."""
 
 RUN = 10_000
 """Every run of 2 * RUN equal characters is found by looking at aligned blocks of RUN; no shorter one than RUN is."""
@@ -69,47 +73,75 @@ def has_long_run(text: str) -> bool:
     return False
 
 
-class FastPath:
-    """An admitted fast encoder. `one` and `many` return the ids of one text, or of each of several.
+class Detour:
+    """Parts of a text that the fast engine must not see: `runs` that hold one of the `characters`.
 
-    A text in which `guard` finds something is left to the reference.
+    The text around them, and each of them, must give the same ids when it is encoded alone. `reference` encodes them.
     """
 
     def __init__(
+        self, characters: re.Pattern[str], runs: re.Pattern[str], reference: Callable[[list[str]], list[list[int]]]
+    ) -> None:
+        self._characters = characters
+        self._runs = runs
+        self.reference = reference
+
+    def parts(self, text: str) -> list[str] | None:
+        """Cut a text: the parts at odd places are the reference's. None when there is none of them."""
+        if text.isascii() or self._characters.search(text) is None:
+            return None
+        parts: list[str] = []
+        start = 0
+        for run in self._runs.finditer(text):
+            if self._characters.search(run.group()):
+                parts += [text[start : run.start()], run.group()]
+                start = run.end()
+        return [*parts, text[start:]]
+
+
+class FastPath:
+    """An admitted fast encoder. `one` and `many` return the ids of one text, or of each of several."""
+
+    def __init__(
         self, one: Callable[[str], list[int]], many: Callable[[list[str]], list[list[int]]],
-        guard: re.Pattern[str] | None = None,
+        detour: Detour | None = None,
     ) -> None:  # fmt: skip
         self._one = one
         self._many = many
-        self._guard = guard
+        self._detour = detour
 
     def accepts(self, text: str) -> bool:
         """Whether the guards let this text through."""
-        if has_differing_code_point(text) or (len(text) >= RUN and has_long_run(text)):
-            return False
-        return self._guard is None or text.isascii() or self._guard.search(text) is None
+        return not (has_differing_code_point(text) or (len(text) >= RUN and has_long_run(text)))
 
     def encode(self, text: str) -> list[int] | None:
         """Return the ids, or None when the reference engine has to do it."""
         if not self.accepts(text):
             return None
         try:
+            if self._detour is not None and (parts := self._detour.parts(text)) is not None:
+                return self._encode_with_detour(parts, self._detour)
             return self._one(text) if len(text) < LONG else self._many([text])[0]
         except BaseException as failure:
             if not is_engine_failure(failure):
                 raise
             return None
 
+    def _encode_with_detour(self, parts: list[str], detour: Detour) -> list[int]:
+        fast, slow = self._many(parts[::2]), detour.reference(parts[1::2])
+        return [token_id for pair in zip_longest(fast, slow, fillvalue=list[int]()) for ids in pair for token_id in ids]
+
     def encode_batch(self, texts: Sequence[str]) -> list[list[int] | None]:
         """Return the ids of each text, or None for those that the reference engine has to do."""
-        accepted = [self.accepts(text) for text in texts]
+        detour = self._detour
+        whole = [self.accepts(text) and (detour is None or detour.parts(text) is None) for text in texts]
         try:
-            done = iter(self._many([text for text, fits in zip(texts, accepted, strict=True) if fits]))
+            done = iter(self._many([text for text, fits in zip(texts, whole, strict=True) if fits]))
         except BaseException as failure:
             if not is_engine_failure(failure):
                 raise
             return [None] * len(texts)
-        return [next(done) if fits else None for fits in accepted]
+        return [next(done) if fits else self.encode(text) for text, fits in zip(texts, whole, strict=True)]
 
 
 def admit(
@@ -135,12 +167,12 @@ def admit(
     return candidate, f"equals the reference on all {len(probes)} probe texts"
 
 
-def fast_path_of_json(tokenizer_json: bytes, guard: re.Pattern[str] | None = None) -> FastPath:
+def fast_path_of_json(tokenizer_json: bytes, detour: Detour | None = None) -> FastPath:
     """Fast path for a tokenizer.json whose post-processor, padding and truncation were set to null."""
     from splintr import from_json_bytes  # noqa: PLC0415 - heavy, and an extra
 
     engine = from_json_bytes(tokenizer_json)
-    return FastPath(engine.encode, engine.encode_batch, guard)
+    return FastPath(engine.encode, engine.encode_batch, detour)
 
 
 def fast_path_of_ranks(rank_file: bytes, pattern: str, special_tokens: dict[str, int]) -> FastPath:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, cast
 
 import msgspec
@@ -20,7 +21,15 @@ from sluicegate.tokenizers.errors import (
     TokenizerFileInvalid,
 )
 from sluicegate.tokenizers.failures import is_engine_failure, reason_of
-from sluicegate.tokenizers.fast_path import DEEPSEEK_GUARD, DEEPSEEK_SPLITS, FastPath, admit, fast_path_of_json
+from sluicegate.tokenizers.fast_path import (
+    DEEPSEEK_INNER,
+    DEEPSEEK_RUNS,
+    DEEPSEEK_SPLITS,
+    Detour,
+    FastPath,
+    admit,
+    fast_path_of_json,
+)
 from sluicegate.tokenizers.pieces import tile
 from sluicegate.tokenizers.probes import probe_texts
 from sluicegate.tokenizers.protocol import Engine, Piece
@@ -77,6 +86,8 @@ class _Outline(msgspec.Struct, frozen=True):
             return "added tokens swallow white space or match whole words only"
         if len(splits := self.splits()) > 1 and splits != DEEPSEEK_SPLITS:
             return "the fast engine is not known to be exact for several splits one after another"
+        if len(splits) > 1 and any(DEEPSEEK_RUNS.search(token.content) for token in self.added_tokens):
+            return "added tokens hold characters at which the text must be cut"
         if self.normalizer is None or self.normalizer.get("normalizers") == []:
             return None
         if any(token.normalized for token in self.added_tokens):
@@ -160,10 +171,13 @@ class HuggingFaceTokenizer:
         reason = self._outline.reason_against_fast_path() if self._use_fast_path else "the fast path is switched off"
         fast = None
         if reason is None:
-            guard = DEEPSEEK_GUARD if self._outline.splits() == DEEPSEEK_SPLITS else None
+            reference = partial(self._ids, add_special_tokens=False)
+            detour = None
+            if self._outline.splits() == DEEPSEEK_SPLITS:
+                detour = Detour(DEEPSEEK_INNER, DEEPSEEK_RUNS, reference)
             fast, reason = admit(
-                lambda: fast_path_of_json(_without_surroundings(tokenizer_json), guard),
-                lambda probes: self._ids(probes, add_special_tokens=False),
+                lambda: fast_path_of_json(_without_surroundings(tokenizer_json), detour),
+                reference,
                 probe_texts(token.content for token in self._outline.added_tokens),
             )
         return fast, Engine("splintr" if fast else "tokenizers", decode, "tokenizers", reason)
