@@ -7,5 +7,5 @@ import runpy
 
 HERE = pathlib.Path(__file__).parent
 
-for script in ("reasoning_pages.py", "settings_page.py"):
+for script in ("format_diagrams.py", "reasoning_pages.py", "settings_page.py"):
     runpy.run_path(str(HERE / script), run_name="__main__")
