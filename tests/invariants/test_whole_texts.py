@@ -1,4 +1,4 @@
-"""A complete parse takes short cuts where the text is wholly there; it must not show."""
+"""A complete parse takes short cuts where what it reads is wholly there; it must not show."""
 
 from __future__ import annotations
 

@@ -86,14 +86,10 @@ class FormatMachine:
         return events
 
     def read(self, text: str) -> list[Event]:
-        """Read a whole text instead of `feed` and `finish`: the events of both, but for argument deltas."""
-        self._finished = True
-        window = self._context.window
-        window.text = text
-        window.final = True
-        for _ in self._steps:
-            raise AssertionError("a reader asked for text after the end")
-        return self._context.events
+        """Read a whole text: one `feed` and one `finish`."""
+        events = self.feed(text)
+        events.extend(self.finish())
+        return events
 
     def finish(self) -> list[Event]:
         """The text has ended: decide what was open and return the last events."""
