@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
@@ -29,28 +29,11 @@ def read_text(file: Path | None) -> str:
         raise CommandFailed(f"{name}: no UTF-8 at byte {error.start}") from error
 
 
-def read_json(file: Path) -> Any:
-    """The JSON value in a file. Raises `CommandFailed`."""
-    try:
-        return msgspec.json.decode(read_text(file))
-    except msgspec.DecodeError as error:
-        raise CommandFailed(f"{file}: {error}") from error
-
-
 def read_tools(file: Path | None) -> list[Any] | None:
     """The tools in a JSON file, None without one. Raises `CommandFailed`."""
     if file is None:
         return None
-    tools = read_json(file)
-    if not isinstance(tools, list):
-        raise CommandFailed(f"{file}: expected a JSON array of tools, found {type(tools).__name__}")
-    return cast("list[Any]", tools)
-
-
-def register_files(files: Sequence[Path]) -> None:
-    """Add the formats that these TOML files declare. Raises `CommandFailed`."""
-    for file in files:
-        try:
-            sluicegate.register_formats(read_text(file))
-        except sluicegate.InvalidDialect as error:
-            raise CommandFailed(f"{file}: {error}") from error
+    try:
+        return msgspec.json.decode(read_text(file), type=list[Any])
+    except msgspec.DecodeError as error:
+        raise CommandFailed(f"{file}: {error}") from error
