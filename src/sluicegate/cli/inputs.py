@@ -37,3 +37,12 @@ def read_tools(file: Path | None) -> list[Any] | None:
         return msgspec.json.decode(read_text(file), type=list[Any])
     except msgspec.DecodeError as error:
         raise CommandFailed(f"{file}: {error}") from error
+
+
+def register_files(files: Sequence[Path]) -> None:
+    """Add the formats that these TOML files declare. Raises `CommandFailed`."""
+    for file in files:
+        try:
+            sluicegate.register_formats(read_text(file))
+        except sluicegate.InvalidDialect as error:
+            raise CommandFailed(f"{file}: {error}") from error
