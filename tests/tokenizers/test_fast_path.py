@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 
 import pytest
 import tokenizers
@@ -48,6 +49,19 @@ def test_long_text_equals_reference(pair: tuple[HuggingFaceTokenizer, HuggingFac
     fast, reference = pair
     for text in (miniatures.TEXT * 8, "\n" * 50_000, "a" * 30_000 + " b" * 10_000):
         assert fast.encode(text) == reference.encode(text)
+
+
+@pytest.mark.parametrize("mark", ["\u07fd", "\u0eba", "\u0c3c", "\u1abf", "\u1add", "\U0001e136", "\U00010f50"])
+@pytest.mark.parametrize("context", ["={}\u0338", "e{}\u0301", "e\u0301{}\u0323"])
+def test_marks_newer_than_the_references_nfc_are_left_to_it(mark: str, context: str) -> None:
+    text = context.format(mark)
+    library = tokenizers.Tokenizer.from_buffer(miniatures.byte_level_json())
+    assert normalizing().encode(text) == library.encode(text, add_special_tokens=False).ids
+
+
+@cache
+def normalizing() -> HuggingFaceTokenizer:
+    return miniatures.byte_level()
 
 
 def test_tokenizer_that_differs_is_not_admitted() -> None:

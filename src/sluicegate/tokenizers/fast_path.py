@@ -27,6 +27,19 @@ NORMALIZATION_RANGES_2 = ("\U0001611e-\U00016129", "\U00016d63-\U00016d6a")
 HAN_RANGES = ("\U00016ff2-\U00016ff6", "\U0002b73a-\U0002b73f", "\U0002cea2-\U0002cead", "\U000323b0-\U00033479")
 """`\\p{Han}` of the reference does not hold these."""
 
+NEWER_MARKS = """
+    7FD 897-89F 8CA-8D3 9FE C3C D3B-D3C EBA 1715 1ABF-1ADD 1AE0-1AEB 1DF6-1DFA A82C
+    10D24-10D27 10D69-10D6D 10EAB-10EAC 10EFA-10EFB 10EFD-10EFF 10F46-10F50 10F82-10F85 11070 1133B 113CE-113D0
+    1145E 11839-1183A 1193D-1193E 11943 119E0 11A34 11A47 11A99 11D42 11D44-11D45 11D97 11F41-11F42 1612F 16FF0-16FF1
+    1E08F 1E130-1E136 1E2AE 1E2EC-1E2EF 1E4EC-1E4EF 1E5EE-1E5EF 1E6E3 1E6E6 1E6EE-1E6EF 1E6F5
+"""
+"""Marks (hexadecimal) that the older NFC of the reference does not know: it neither reorders nor composes over them."""
+
+NORMALIZATION_GUARD = re.compile(
+    "[" + "".join("-".join(chr(int(end, 16)) for end in span.split("-")) for span in NEWER_MARKS.split()) + "]"
+)
+"""For tokenizers that normalize."""
+
 _DIFFERING = re.compile(f"[{''.join(NORMALIZATION_RANGES + NORMALIZATION_RANGES_2 + HAN_RANGES)}]")
 _DIFFERING_LEAD_BYTES = re.compile(
     rb"\xf0(?:\x90\x97|\x91[\x8e\x8f\xa4]|\x96[\x84\xb5\xbf]|\xab\x9c|\xac\xba|[\xb2\xb3])"
@@ -100,19 +113,25 @@ class Detour:
 
 
 class FastPath:
-    """An admitted fast encoder. `one` and `many` return the ids of one text, or of each of several."""
+    """An admitted fast encoder. `one` and `many` return the ids of one text, or of each of several.
+
+    A text in which `guard` finds something is left to the reference.
+    """
 
     def __init__(
         self, one: Callable[[str], list[int]], many: Callable[[list[str]], list[list[int]]],
-        detour: Detour | None = None,
+        detour: Detour | None = None, guard: re.Pattern[str] | None = None,
     ) -> None:  # fmt: skip
         self._one = one
         self._many = many
         self._detour = detour
+        self._guard = guard
 
     def accepts(self, text: str) -> bool:
         """Whether the guards let this text through."""
-        return not (has_differing_code_point(text) or (len(text) >= RUN and has_long_run(text)))
+        if has_differing_code_point(text) or (len(text) >= RUN and has_long_run(text)):
+            return False
+        return self._guard is None or text.isascii() or self._guard.search(text) is None
 
     def encode(self, text: str) -> list[int] | None:
         """Return the ids, or None when the reference engine has to do it."""
@@ -167,12 +186,14 @@ def admit(
     return candidate, f"equals the reference on all {len(probes)} probe texts"
 
 
-def fast_path_of_json(tokenizer_json: bytes, detour: Detour | None = None) -> FastPath:
+def fast_path_of_json(
+    tokenizer_json: bytes, detour: Detour | None = None, guard: re.Pattern[str] | None = None
+) -> FastPath:
     """Fast path for a tokenizer.json whose post-processor, padding and truncation were set to null."""
     from splintr import from_json_bytes  # noqa: PLC0415 - heavy, and an extra
 
     engine = from_json_bytes(tokenizer_json)
-    return FastPath(engine.encode, engine.encode_batch, detour)
+    return FastPath(engine.encode, engine.encode_batch, detour, guard)
 
 
 def fast_path_of_ranks(rank_file: bytes, pattern: str, special_tokens: dict[str, int]) -> FastPath:

@@ -25,6 +25,7 @@ from sluicegate.tokenizers.fast_path import (
     DEEPSEEK_INNER,
     DEEPSEEK_RUNS,
     DEEPSEEK_SPLITS,
+    NORMALIZATION_GUARD,
     Detour,
     FastPath,
     admit,
@@ -172,11 +173,12 @@ class HuggingFaceTokenizer:
         fast = None
         if reason is None:
             reference = partial(self._ids, add_special_tokens=False)
+            guard = NORMALIZATION_GUARD if self._outline.normalizer is not None else None
             detour = None
             if self._outline.splits() == DEEPSEEK_SPLITS:
                 detour = Detour(DEEPSEEK_INNER, DEEPSEEK_RUNS, reference)
             fast, reason = admit(
-                lambda: fast_path_of_json(_without_surroundings(tokenizer_json), detour),
+                lambda: fast_path_of_json(_without_surroundings(tokenizer_json), detour, guard),
                 reference,
                 probe_texts(token.content for token in self._outline.added_tokens),
             )
