@@ -97,6 +97,14 @@ def test_diagnostics_of_values_and_wrappers() -> None:
     assert codes == ["duplicate_key"]
 
 
+def test_the_section_name_of_the_other_format_is_reported() -> None:
+    for name, formats in (("tool_calls", (DEEPSEEK32, DEEPSEEK_V4)), ("function_calls", (DEEPSEEK_V4, DEEPSEEK32))):
+        text = f"Hi\n\n<{D}{name}>\n{G}\n</{D}{name}>"
+        codes = [[found.code for found in read(tool_format, text).diagnostics] for tool_format in formats]
+        assert codes == [["other_format_markers"], []]
+        assert [brief(read(tool_format, text))[:2] for tool_format in formats] == [("Hi", [("g", "{}")])] * 2
+
+
 def test_a_json_value_behind_a_searched_call_closer() -> None:
     # The second invoke's name holds what ends no search, so that its values lie in what the first search went through.
     first = f"{INVOKE}{TEXT}x{END}"

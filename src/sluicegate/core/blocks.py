@@ -79,7 +79,8 @@ class BlockFormat(ABC):
     variable part behind the literal, `wrappers` are markup also in a text without a call. A fault ends
     behind a closing stop (`closing_stops`), before an opening one; with `unstopped_is_cut` a fault without a stop
     counts as cut off by the end. `sections` pairs section openers with their closers; with `sectioned` markers
-    outside count only if they carry a suffix, and inside if it is the section's. A `channel` holds reasoning.
+    outside count only if they carry a suffix, and inside if it is the section's. `lent_sections` are openers that
+    another format writes, by its name: they are read alike, and reported. A `channel` holds reasoning.
     `headed` are wrappers with a header, the text up to the next marker; behind it a block begins with that wrapper.
     `bare_header_behind` are the wrappers behind which, as at the start of the output, a word may be a header by itself.
     """
@@ -92,6 +93,7 @@ class BlockFormat(ABC):
     headed: tuple[str, ...] = ()
     bare_header_behind: tuple[str, ...] = ()
     sections: Mapping[str, str] = field(default_factory=dict[str, str])
+    lent_sections: Mapping[str, str] = field(default_factory=dict[str, str])
     sectioned: bool = False
     channel: Channel | None = None
     closing_stops: tuple[str, ...] = ()
@@ -175,6 +177,7 @@ class BlockFormat(ABC):
                         start, end = window.offset, window.offset + found.size
                         context.report("stray_marker", "info", start, end, f"no call begins at {literal!r}: it is text")
                     outline.text(window.pos + len(literal))
+                    yield from self._report_other_body(session, form)
                     closers = frozenset(form.reach)
                     reach = (reach & closers) or reach if reach else closers
                     continue
@@ -216,6 +219,11 @@ class BlockFormat(ABC):
                 if form.role == "section":
                     open_section, section_start = window.text[window.pos : window.pos + found.size], start
                     session.section = suffix_of(found.match)
+                    if literal in self.lent_sections:
+                        owner = self.lent_sections[literal]
+                        message = f"{literal} is a marker of {owner}, which {self.names[0]} reads, too"
+                        end = start + found.size
+                        context.report("other_format_markers", "warning", start, end, message, raw=literal)
                 elif form.role == "section_end":
                     open_section = ""
                     session.section = None
@@ -226,6 +234,18 @@ class BlockFormat(ABC):
             end = section_start + len(open_section)
             context.report("unclosed_wrapper", "warning", section_start, end, f"{open_section!r} is never closed")
         outline.finish()
+
+    @staticmethod
+    def _report_other_body(session: Session, opener: Opener) -> Steps:
+        """Say so if behind a mention, which has been consumed, stands what another format writes there."""
+        window = session.window
+        for name, body in opener.other_bodies:
+            if isinstance((yield from body.expect(window)), Match):
+                end = window.offset
+                message = f"what follows {opener.literal!r} is a call as the format {name} writes it"
+                start = end - len(opener.literal)
+                session.context.report("other_format_markers", "warning", start, end, message, raw=opener.literal)
+                return
 
     def _read_word(self, session: Session) -> Steps:
         """Consume a first word: it may be the header of the block behind it; anything else is text."""

@@ -13,7 +13,7 @@ from msgspec import Struct
 from sluicegate.core.call import CallBuilder
 from sluicegate.core.context import Context
 from sluicegate.core.json_reader import JsonReader, Write, complete_value
-from sluicegate.core.patterns import Matcher
+from sluicegate.core.patterns import WHITE_SPACE, Matcher
 from sluicegate.core.window import Window
 
 
@@ -86,7 +86,7 @@ def write_typical_object(
     if shape.object_arguments and text[start] == "[":
         return None
     value = complete_value(text, start, 0)
-    if value is None or not name.strip() or any(marker in name for marker in markers):
+    if value is None or not name.strip(WHITE_SPACE) or any(marker in name for marker in markers):
         return None
     arguments, after = value
     end = ending(text, after)
@@ -224,7 +224,7 @@ def read_call_object(
         reader.open -= 1
         break
     _announce(context, call, shape, found, markers=markers, final=True)
-    if found.name is None or not found.name.strip():
+    if found.name is None or not found.name.strip(WHITE_SPACE):
         found.problem = found.problem or "the object has no name that is a non-empty string"
     if found.problem:
         return
@@ -263,7 +263,7 @@ def _announce(
     """Note the name, and send it once nothing later can disqualify it."""
     name = shape.counting_name(found.names)
     marked = name is not None and any(marker in name for marker in markers)
-    usable = name is not None and bool(name.strip()) and not marked
+    usable = name is not None and bool(name.strip(WHITE_SPACE)) and not marked
     found.begun = usable and (found.has_arguments_key or context.tools.declares(name or ""))
     if not (final or len(shape.name_keys) == 1 or found.names.get(shape.name_keys[0]) is not None):
         return

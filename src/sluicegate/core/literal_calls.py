@@ -16,7 +16,7 @@ from typing import Final
 from sluicegate.core.blocks import BlockFormat, Session
 from sluicegate.core.call import CallBuilder, report_fault
 from sluicegate.core.events import CallFault
-from sluicegate.core.patterns import SPACE_CLASS, Markers, Steps
+from sluicegate.core.patterns import SPACE_CLASS, WHITE_SPACE, Markers, Steps
 from sluicegate.core.python_reader import PythonReader
 from sluicegate.core.python_strings import LiteralBroken
 from sluicegate.core.tags import Opener
@@ -88,7 +88,7 @@ class LiteralCalls(BlockFormat):
             yield from payload.read()
             window.release()
             return
-        incomplete = literal is None and not "".join(piece for _, piece in text).strip()
+        incomplete = literal is None and not "".join(piece for _, piece in text).strip(WHITE_SPACE)
         window.rewind(behind)
         code = "incomplete_call" if incomplete else "malformed_call"
         session.call(start).fault(code, f"no calls follow {opener.literal!r}", incomplete=incomplete)
@@ -246,7 +246,7 @@ class _Payload:
             return None
         name = str(json.loads(value)) if "\\" in value else value[1:-1]
         markers = (self._format.marker, *self._format.end_tokens)
-        return name if name.strip() and not any(marker in name for marker in markers) else None
+        return name if name.strip(WHITE_SPACE) and not any(marker in name for marker in markers) else None
 
     def _colon(self) -> Steps:
         following = yield from self._reader.space()

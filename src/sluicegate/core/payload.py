@@ -17,7 +17,7 @@ from sluicegate.core.call import CallBuilder
 from sluicegate.core.call_object import CallObject, ReadObject, read_call_object, write_typical_object
 from sluicegate.core.errors import InvalidDialect
 from sluicegate.core.json_reader import JsonBroken, JsonCut, JsonReader
-from sluicegate.core.patterns import SPACE_CLASS, Markers, Matcher, Steps
+from sluicegate.core.patterns import SPACE_CLASS, WHITE_SPACE, Markers, Matcher, Steps
 
 _SPACE: Final = re.compile(f"[{SPACE_CLASS}]*").match
 
@@ -175,10 +175,10 @@ class Payload(BlockFormat):
         end = window.offset
         text = window.slice(begin, end)
         found = self._header_form(text) if literal == header.until else None
-        if found is None or not found["name"].strip():
+        if found is None or not found["name"].strip(WHITE_SPACE):
             raise Malformed("the call has no readable header", body)
         session.take(len(header.until))
-        name = found["name"].strip()
+        name = found["name"].strip(WHITE_SPACE)
         start = begin + found.start("name")
         call.part("name", start, start + len(found["name"]))
         return name

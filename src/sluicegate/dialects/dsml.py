@@ -11,6 +11,7 @@ V4 calls the section `tool_calls`; V4.1 writes a blank behind the second bar and
 U+FF5C. The body of an invoke may also be one JSON object. Source: the encoding modules of the checkpoints.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 from sluicegate.core import values
@@ -25,14 +26,15 @@ from sluicegate.core.tags import Tag
 DSML: Final = "｜DSML｜"
 
 
-def _dsml(name: str, blank: str, sections: tuple[str, ...], layout: Layout) -> Tagged:
-    """The format with this blank in its tags and these names of its sections."""
+def _dsml(name: str, blank: str, section: str, layout: Layout, lent: Mapping[str, str] | None = None) -> Tagged:
+    """The format with this blank in its tags and this name of its sections; `lent` are those of other formats."""
     prefix = f"{DSML}{blank}"
     invoke, invoke_end = f"<{prefix}invoke", f"</{prefix}invoke>"
     parameter, parameter_end = f"<{prefix}parameter", f"</{prefix}parameter>"
     quoted = Run('^"<', 1)
     named = (SOME_SPACE, 'name="', quoted, '"')
-    pairs = {f"<{prefix}{section}>": f"</{prefix}{section}>" for section in sections}
+    lent_sections = {f"<{prefix}{other}>": owner for other, owner in (lent or {}).items()}
+    pairs = {opener: f"</{opener[1:]}" for opener in (f"<{prefix}{section}>", *lent_sections)}
     body = (SPACE, either(parameter, invoke_end, "{"))
     return Tagged(
         names=(name,),
@@ -46,6 +48,7 @@ def _dsml(name: str, blank: str, sections: tuple[str, ...], layout: Layout) -> T
             ),
         ),
         sections=pairs,
+        lent_sections=lent_sections,
         closing_stops=(invoke_end,),
         opening_stops=(*pairs, *pairs.values()),
         heads={
@@ -89,6 +92,6 @@ _TWO_LINE_BREAKS: Final = Layout(
     end_tokens=END_OF_TURN, before_first=("\n\n",), before_first_kind="markup", before_first_marker="any"
 )
 
-DEEPSEEK32 = _dsml("deepseek32", "", ("function_calls", "tool_calls"), _ANY_SPACE)
-DEEPSEEK_V4 = _dsml("deepseek_v4", "", ("tool_calls", "function_calls"), _ANY_SPACE)
-DEEPSEEK_V41 = _dsml("deepseek_v41", " ", ("calls",), _TWO_LINE_BREAKS)
+DEEPSEEK32 = _dsml("deepseek32", "", "function_calls", _ANY_SPACE, {"tool_calls": "deepseek_v4"})
+DEEPSEEK_V4 = _dsml("deepseek_v4", "", "tool_calls", _ANY_SPACE, {"function_calls": "deepseek32"})
+DEEPSEEK_V41 = _dsml("deepseek_v41", " ", "calls", _TWO_LINE_BREAKS)
