@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 import uuid
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -190,6 +192,33 @@ async def test_a_thread_that_can_be_stopped_is_waited_for() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert ended.is_set()
+
+
+async def test_an_error_after_two_cancellations_is_no_complaint() -> None:
+    """The second one comes while the thread still gets its moment to end."""
+    complaints: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, context: complaints.append(context))
+    started, release = threading.Event(), threading.Event()
+
+    def run() -> None:
+        started.set()
+        release.wait(30)
+        raise ValueError
+
+    task = asyncio.create_task(in_thread(run, "twice", lambda: None))
+    await asyncio.to_thread(started.wait, 10)
+    for _ in range(2):
+        task.cancel()
+        await settle()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    thread = next(thread for thread in threading.enumerate() if thread.name == "twice")
+    release.set()
+    await asyncio.to_thread(thread.join, 10)
+    await settle()
+    del task
+    gc.collect()
+    assert not complaints
 
 
 def test_identifiers_are_uuids_of_version_7_in_order_of_time() -> None:

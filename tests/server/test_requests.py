@@ -122,6 +122,8 @@ def test_a_method_that_is_not_allowed_names_those_that_are(service: InProcess) -
     ("headers", "expected"),
     [
         ({"x-request-id": "abc"}, "abc"),
+        ({"x-request-id": "  abc \t"}, "abc"),
+        ({"x-request-id": " \t "}, None),
         ({"request-id": "r", "x-correlation-id": "c"}, "c"),
         ({"x-request-id": "a b", "request-id": "r"}, None),
         ({"x-request-id": "é"}, None),

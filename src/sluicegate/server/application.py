@@ -213,6 +213,7 @@ class Application:
         for name in self._request_id_headers:
             identity = headers.get(name)
             if identity is not None:
+                identity = identity.strip(b" \t")  # white space around a field value is no part of it (RFC 9110, 5.5)
                 if not (0 < len(identity) <= 128 and min(identity) > 0x20 and max(identity) < 0x7F):
                     identity = None
                 break

@@ -128,10 +128,10 @@ async def in_thread(call: Callable[[], T], name: str, stop: Callable[[], None] |
     try:
         return await asyncio.shield(outcome)
     except asyncio.CancelledError:
+        outcome.add_done_callback(_take_note)  # first: the wait below can be cancelled too
         if stop is not None:
             stop()
             await asyncio.wait([outcome], timeout=STOP_SECONDS)
-        outcome.add_done_callback(_take_note)
         raise
 
 
