@@ -46,6 +46,8 @@ GG = ("g", "{}")
         (opened('call x="tool=" tool="f" tool="g"') + END, "", [("f", "{}")], 0),
         (opened('call x tool="f" y=z') + END, "", [("f", "{}")], 0),
         (opened('call tool="&lt;&amp;quot;&quot;"') + END, "", [('&lt;&quot;"', "{}")], 0),
+        (opened('call tool=" f "') + END, "", [(" f ", "{}")], 0),
+        (G + opened('call tool=" "') + END + "!", "!", [GG], 1),
         (G + F.replace(SEP, OPEN + SEP) + END + "!", "!", [GG], 1),
         (F + opened('argument key=""') + "x" + A_END + END, "", [("f", '{"":"x"}')], 0),
         (F + opened('argument key=" a "') + "x" + A_END + END, "", [("f", '{" a ":"x"}')], 0),

@@ -27,7 +27,8 @@ class Tagged(BlockFormat):
     """A format of this shape.
 
     `heads` read what stands behind an opener up to the first item and capture `name`, and `end` where a tag may close
-    itself (`/>`). With `name_waits` the name is certain only when an item or a closer follows.
+    itself (`/>`). With `trim_names` white space around names is no part of them. With `name_waits` the name is certain
+    only when an item or a closer follows.
     `item` reads an item's opening tag and captures `key`; it begins with `values.item`. With `trim_keys` white space
     around keys is no part of them, with `empty_keys` they may be empty.
 
@@ -41,6 +42,7 @@ class Tagged(BlockFormat):
     """
 
     heads: Mapping[str, Sequence]
+    trim_names: bool = True
     name_waits: bool = False
     item: Sequence
     trim_keys: bool = True

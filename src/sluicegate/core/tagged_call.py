@@ -105,10 +105,11 @@ class CallReading:
         window, call = self._window, self._call
         start = window.offset
         captures = yield from self.expect(head)
-        captured = captures["name"].trimmed()
-        name = captured.text
-        if not name:
+        trimmed = captures["name"].trimmed()
+        if not trimmed.text:
             raise Malformed("the call has no name", start)
+        captured = trimmed if self._table.trim_names else captures["name"]
+        name = captured.text
         call.part("name", captured.start, captured.end)
         if not self._table.name_waits:
             call.announce(name)

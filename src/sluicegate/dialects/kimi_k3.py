@@ -58,6 +58,7 @@ KIMI_K3 = Tagged(
     unstopped_is_cut=True,
     heads={OPEN: _attributes("call", {"tool": "name"}, "name")},
     item=Sequence(OPEN, *_attributes("argument", {"key": "key", "type": "type"}, "key").parts),
+    trim_names=False,
     trim_keys=False,
     empty_keys=True,
     values=ValueSyntax(
