@@ -25,6 +25,7 @@ class Opener:
     of this block beside those of the format. A block with a `problem` is never readable. `bare_header` lets
     the block begin with a word before the literal, if that is the call's name.
     A `trial` is a bracket that may begin a call: the reader of the block says whether it is one, or text.
+    `other_bodies` are names of other formats with what stands behind the literal there: such a mention is reported.
     """
 
     literal: str
@@ -35,6 +36,7 @@ class Opener:
     problem: str = ""
     bare_header: bool = False
     trial: bool = False
+    other_bodies: tuple[tuple[str, Pattern], ...] = ()
 
     def decide(self, window: Window) -> Generator[None, None, tuple[Match[str] | None] | Cut | None]:
         """Whether the literal, which is next in the window, opens a block: the match of the condition in a tuple,

@@ -18,7 +18,14 @@ CALL, END = "<tool_call>", "</tool_call>"
 
 QWEN = Payload(
     names=("qwen",),
-    openers=(Opener(literal=CALL, condition=Pattern(SPACE, "{"), reach=(END,)),),
+    openers=(
+        Opener(
+            literal=CALL,
+            condition=Pattern(SPACE, "{"),
+            reach=(END,),
+            other_bodies=(("qwen_xml", Pattern(SPACE, "<function=")), ("json", Pattern(SPACE, "["))),
+        ),
+    ),
     closers=(END,),
     closing_stops=(END,),
     call_object=CallObject(),

@@ -39,7 +39,12 @@ KEY: Final = Run(r"^<>\n", 1, name="key")
 QWEN_XML = Tagged(
     names=("qwen_xml", "qwen_coder", "nemotron"),
     openers=(
-        Opener(literal=CALL, condition=Pattern(SPACE, FUNCTION), reach=(CALL_END,)),
+        Opener(
+            literal=CALL,
+            condition=Pattern(SPACE, FUNCTION),
+            reach=(CALL_END,),
+            other_bodies=(("qwen", Pattern(SPACE, "{")),),
+        ),
         Opener(
             literal=FUNCTION,
             rest=Pattern(*NAME, ">"),
