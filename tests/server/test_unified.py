@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from sluicegate.core.errors import InvalidSetting
+from sluicegate.parsing import TEXT_LIMIT
 from sluicegate.server.parser_choice import ParserChoice
 from sluicegate.settings import Settings
 from tests.support.in_process import InProcess
@@ -180,6 +181,22 @@ def test_single_formats_explain_when_asked_to(service: InProcess) -> None:
     assert service("POST", "/parse/reasoning", reasoning).json()["reasoning_text"] == ""
     for extra in ({"in_reasoning": True}, {"prompt": "<|im_start|>assistant\n<think>\n"}):
         assert service("POST", "/parse/reasoning", {**reasoning, **extra}).json()["reasoning_text"] == "a"
+
+
+def test_too_much_text_for_a_reasoning_parser_is_refused_in_the_established_words(service: InProcess) -> None:
+    text = "é" * (TEXT_LIMIT // 2)
+    full = {"text": text, "reasoning_parser": "qwen3"}
+    assert service("POST", "/parse/reasoning", full).json()["normal_text"] == text
+    answer = service("POST", "/parse/reasoning", {**full, "text": text + "a"})
+    assert answer.status == 400
+    assert answer.json() == {
+        "error": f"Failed to separate reasoning: Buffer overflow: {TEXT_LIMIT + 1} bytes exceeds maximum",
+        "success": False,
+    }
+    unknown = service("POST", "/parse/reasoning", {"text": text + "a", "reasoning_parser": "nope"})
+    assert (unknown.status, unknown.json()["error"]) == (400, "Unknown reasoning parser: nope")
+    unlimited = {"text": text + "a", "reasoning_parser": "passthrough"}
+    assert service("POST", "/parse/reasoning", unlimited).status == 200
 
 
 def test_pieces_and_flags_of_tokenize(service: InProcess) -> None:

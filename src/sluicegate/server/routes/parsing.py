@@ -126,7 +126,7 @@ def _reasoning(wanted: ReasoningBody) -> Response:
     except UnknownDialect as error:
         return failure(f"Unknown reasoning parser: {error.name}")
     except TextLimitExceeded as error:
-        return failure(f"Failed to parse reasoning: {error}")
+        return failure(f"Failed to separate reasoning: Buffer overflow: {error.size} bytes exceeds maximum")
     answer = ReasoningAnswer(outcome.content, outcome.reasoning, success=True, **explanation(outcome, wanted.explain))
     return Response(encode_json(answer))
 
