@@ -42,6 +42,12 @@ def test_the_page_may_only_reach_its_own_service(demo_service: Service) -> None:
         assert headers["referrer-policy"] == "no-referrer"
 
 
+def test_every_answer_has_a_request_id(demo_service: Service) -> None:
+    for path in ("/playground/", "/playground/modules/main.js", "/playground/nothing.js"):
+        assert get(demo_service, path)[1]["x-request-id"].startswith("req-")
+        assert get(demo_service, path, **{"x-request-id": "mine"})[1]["x-request-id"] == "mine"
+
+
 def test_no_file_speaks_of_another_host() -> None:
     for file in STATIC.rglob("*"):
         if file.is_file():

@@ -71,12 +71,12 @@ class Application:
             await self._answer_other(scope, receive, send)
             return
         path = scope["raw_path"].decode("latin-1")
-        mounted = self._mounted_at(path)
-        if mounted is not None:
-            await mounted(scope, receive, send)
-            return
         headers = dict(reversed(scope["headers"]))
         request = self.new_request(scope["method"], path, headers, scope["client"][0] if scope["client"] else "")
+        mounted = self._mounted_at(path)
+        if mounted is not None:
+            await mounted(scope, receive, partial(_send_with_id, request, send))
+            return
         try:
             if self.trace is None:
                 response = await self._respond(request, receive)
@@ -323,3 +323,10 @@ class Application:
         route = getattr(request, "route", None)
         path = OTHER if route is None else route.path
         self.metrics.count(request.method, path, response.status, response.code or "", monotonic() - request.started)
+
+
+async def _send_with_id(request: Request, send: Send, message: Message) -> None:
+    """Pass on what a mounted application sends, with the id that every answer has."""
+    if message["type"] == "http.response.start":
+        message = {**message, "headers": [*message["headers"], (b"x-request-id", request.request_id)]}
+    await send(message)
