@@ -110,6 +110,8 @@ def test_members_are_declared_found_in_branches_or_additional() -> None:
     assert plain.member("a") is plain.member("a")
     assert plain.member("c") is plain.member("d")
     assert node({"additionalProperties": True}).member("a").types == set()
+    other = {"properties": {"a": None}, "additionalProperties": {"type": "string"}}
+    assert node(other).member("a").types == set()
     assert node({"properties": []}).declared == ()
 
 

@@ -188,7 +188,8 @@ class SchemaNode:
         resolved = self._resolved(schema)
         properties = resolved.get("properties")
         if _is_mapping(properties) and key in properties:
-            return properties[key]
+            # A declared member without a schema is not an additional one.
+            return {} if properties[key] is None else properties[key]
         if self._rules.members_in_branches and nesting < _NESTING_LIMIT and self._budget > 0:
             for branch in _branches(resolved, "anyOf", "oneOf", "allOf"):
                 found = self._find_member(branch, key, nesting + 1)
