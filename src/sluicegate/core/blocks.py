@@ -169,6 +169,9 @@ class BlockFormat(ABC):
                     break
                 yield
                 continue
+            if outline.exhausted:
+                # The text before the marker was too much to wait for: the marker is text, too.
+                continue
             found = yield from self._recognise(session, literal)
             form = found.form
             if isinstance(form, Opener):
