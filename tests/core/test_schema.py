@@ -113,6 +113,9 @@ def test_members_are_declared_found_in_branches_or_additional() -> None:
     other = {"properties": {"a": None}, "additionalProperties": {"type": "string"}}
     assert node(other).member("a").types == set()
     assert node({"properties": []}).declared == ()
+    optional = {"anyOf": [{"type": "object", "additionalProperties": {"type": "string"}}, {"type": "null"}]}
+    assert node(optional).member("a").types == set()
+    assert node(optional, BRANCHES).member("a").types == {"string"}
 
 
 def test_items() -> None:

@@ -109,7 +109,8 @@ class SchemaNode:
             node = self._members[key] = SchemaNode(found, self._root, self._rules)
             return node
         if self._other is None:
-            self._other = self._child(self._resolved().get("additionalProperties"))
+            self._budget = 1_000
+            self._other = self._child(self._find_other(self._schema, 0))
         return self._other
 
     @property
@@ -193,6 +194,20 @@ class SchemaNode:
         if self._rules.members_in_branches and nesting < _NESTING_LIMIT and self._budget > 0:
             for branch in _branches(resolved, "anyOf", "oneOf", "allOf"):
                 found = self._find_member(branch, key, nesting + 1)
+                if found is not None:
+                    return found
+        return None
+
+    def _find_other(self, schema: Any, nesting: int) -> Any:
+        self._budget -= 1
+        resolved = self._resolved(schema)
+        other = resolved.get("additionalProperties")
+        if _is_mapping(other):
+            return other
+        if self._rules.members_in_branches and nesting < _NESTING_LIMIT and self._budget > 0:
+            # An optional dictionary is written as a union of one with null.
+            for branch in _branches(resolved, "anyOf", "oneOf", "allOf"):
+                found = self._find_other(branch, nesting + 1)
                 if found is not None:
                     return found
         return None
