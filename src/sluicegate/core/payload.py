@@ -18,6 +18,7 @@ from sluicegate.core.call_object import CallObject, ReadObject, read_call_object
 from sluicegate.core.errors import InvalidDialect
 from sluicegate.core.json_reader import JsonBroken, JsonCut, JsonReader
 from sluicegate.core.patterns import SPACE_CLASS, WHITE_SPACE, Markers, Matcher, Steps
+from sluicegate.core.white_space import skip_space
 
 _SPACE: Final = re.compile(f"[{SPACE_CLASS}]*").match
 
@@ -197,16 +198,7 @@ class Payload(BlockFormat):
     def _read_tail(self, session: Session, resume: int) -> Steps:
         """Consume white space and the tail, or what may stand in its place."""
         window = session.window
-        last = ""
-        while True:
-            found = _SPACE(window.text, window.pos)
-            assert found is not None
-            if found.end() > window.pos:
-                window.pos = found.end()
-                last = window.text[window.pos - 1]
-            if window.pos < len(window.text) or window.final:
-                break
-            yield
+        last = yield from skip_space(window)
         if last != self.tail_behind and self.tail_behind:
             if window.pos == len(window.text) and window.final:
                 raise CutOff

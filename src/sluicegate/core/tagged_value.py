@@ -20,6 +20,7 @@ from sluicegate.core.blocks import Session
 from sluicegate.core.errors import InvalidDialect
 from sluicegate.core.patterns import SPACE_CLASS, WHITE_SPACE, Markers, Pattern
 from sluicegate.core.tags import Tag, suffix_of
+from sluicegate.core.white_space import skip_space
 
 _SPACE: Final = re.compile(f"[{SPACE_CLASS}]*").match
 
@@ -248,16 +249,7 @@ class ValueReader:
         """
         window = session.window
         window.pos = end
-        last = ""
-        while True:
-            found = _SPACE(window.text, window.pos)
-            assert found is not None
-            if found.end() > window.pos:
-                window.pos = found.end()
-                last = window.text[window.pos - 1]
-            if window.pos < len(window.text) or window.final:
-                break
-            yield
+        last = yield from skip_space(window)
         continues = self.syntax.continues
         while True:
             match = continues.match(window.text, window.pos)
