@@ -13,7 +13,7 @@ from axe_core_python.sync_playwright import Axe
 from playwright.sync_api import Page, ViewportSize, expect
 
 from tests.browser.conftest import NewPage
-from tests.support.playground import BROKEN, CUT_OFF, TWO_CALLS, example, highlighted, write
+from tests.support.playground import BROKEN, CUT_OFF, TWO_CALLS, example, expect_highlighted, write
 from tests.support.service import Service
 
 pytestmark = pytest.mark.browser
@@ -222,7 +222,7 @@ def test_a_megabyte_is_read_and_coloured_within_a_second(page: Page) -> None:
     times = []
     for _ in range(5):
         times.append(page.evaluate(OPEN_FILE, text))
-        assert highlighted(page, "reasoning")[0].startswith("The user wants a report")
+        expect_highlighted(page, "reasoning", "The user wants a report")
         if times[-1] < 1000:
             break
         page.get_by_role("button", name="Clear").click()
@@ -233,7 +233,7 @@ def test_a_megabyte_is_read_and_coloured_within_a_second(page: Page) -> None:
     page.mouse.move(200, 300)
     expect(page.locator("#inspector")).to_contain_text("reasoning")
     page.locator("#outcome .is-call").first.get_by_role("button", name="path").click()
-    assert highlighted(page, "chosen") == ['"path"']
+    expect_highlighted(page, "chosen", '"path"')
     box = page.locator("#raw-scroller").bounding_box()
     assert box is not None
     top = page.evaluate(

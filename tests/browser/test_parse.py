@@ -8,7 +8,16 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.support.playground import BROKEN, CUT_OFF, TWO_CALLS, example, highlighted, place_of, write
+from tests.support.playground import (
+    BROKEN,
+    CUT_OFF,
+    TWO_CALLS,
+    example,
+    expect_highlighted,
+    highlighted,
+    place_of,
+    write,
+)
 
 pytestmark = pytest.mark.browser
 
@@ -34,12 +43,12 @@ def test_three_examples_are_one_click_away(page: Page) -> None:
 def test_an_output_is_coloured_in_place(page: Page) -> None:
     example(page, TWO_CALLS)
     expect(page.locator("#outcome")).to_contain_text("get_weather")
+    expect_highlighted(page, "name", "get_weather", "get_weather")
     assert highlighted(page, "markup")[:2] == ["<think>", "</think>"]
-    assert highlighted(page, "reasoning")[0].startswith("The user plans a trip from Oslo to Zürich 🏔️")
-    assert highlighted(page, "name") == ["get_weather", "get_weather"]
-    assert highlighted(page, "key") == ['"city"', '"days"', '"city"', '"days"']
-    assert highlighted(page, "value") == ['"Oslo"', "3", '"Zürich"', "5"]
-    assert [call.startswith("<tool_call>") for call in highlighted(page, "call")] == [True, True]
+    expect_highlighted(page, "reasoning", "The user plans a trip from Oslo to Zürich 🏔️")
+    expect_highlighted(page, "key", '"city"', '"days"', '"city"', '"days"')
+    expect_highlighted(page, "value", '"Oslo"', "3", '"Zürich"', "5")
+    expect_highlighted(page, "call", "<tool_call>", "<tool_call>")
 
 
 def test_a_newcomer_sees_why_a_call_failed(page: Page) -> None:
@@ -48,12 +57,12 @@ def test_a_newcomer_sees_why_a_call_failed(page: Page) -> None:
     expect(card).to_contain_text("The call to write_file could not be read")
     expect(card.locator("mark")).to_have_text("Y")
     expect(card).to_contain_text("the model forgot the backslash")
-    assert highlighted(page, "stop") == ["Y"]
-    assert highlighted(page, "problem")[0].startswith("<tool_call>")
+    expect_highlighted(page, "stop", "Y")
+    expect_highlighted(page, "problem", "<tool_call>")
     card.get_by_text("What was read of its arguments").click()
     expect(card.locator(".partial")).to_contain_text('{"path":"hello.py","content":"name = input("')
     card.get_by_role("button", name="Show it in the output").click()
-    assert highlighted(page, "chosen") == ["Y"]
+    expect_highlighted(page, "chosen", "Y")
     expect(page.locator("#outcome")).to_contain_text("Nothing is dropped")
     # Mending it as the page says makes it readable.
     raw = page.get_by_role("textbox", name="Raw output")
@@ -75,10 +84,10 @@ def test_pointing_at_the_text_shows_what_it_is(page: Page) -> None:
     place = place_of(page, '"Zürich"')
     page.mouse.move(place["x"], place["y"])
     expect(page.locator("#inspector")).to_contain_text("call 2 get_weather › value · characters")
-    assert highlighted(page, "linked") == ['"Zürich"']
+    expect_highlighted(page, "linked", '"Zürich"')
     expect(page.locator("#outcome .is-linked")).to_have_text("Zürich")
     page.mouse.click(place["x"], place["y"])
-    assert highlighted(page, "chosen") == ['"Zürich"']
+    expect_highlighted(page, "chosen", '"Zürich"')
     expect(page.locator("#outcome .is-chosen")).to_have_text("Zürich")
     page.keyboard.press("Home")
     expect(page.locator("#inspector")).to_contain_text("call 2 get_weather")
@@ -90,11 +99,11 @@ def test_pointing_at_the_text_shows_what_it_is(page: Page) -> None:
 def test_pointing_at_a_result_shows_where_it_comes_from(page: Page) -> None:
     example(page, TWO_CALLS)
     page.locator("#outcome .is-call").first.get_by_text("Oslo", exact=True).hover()
-    assert highlighted(page, "linked") == ['"Oslo"']
+    expect_highlighted(page, "linked", '"Oslo"')
     page.locator("#outcome .is-call").nth(1).get_by_role("button", name="days").click()
-    assert highlighted(page, "chosen") == ['"days"']
+    expect_highlighted(page, "chosen", '"days"')
     page.get_by_role("button", name="Show the reasoning in the output").focus()
-    assert highlighted(page, "linked")[0].startswith("The user plans")
+    expect_highlighted(page, "linked", "The user plans")
 
 
 def test_calls_are_trees_that_keep_every_digit(page: Page) -> None:
@@ -145,7 +154,7 @@ def test_diagnostics_stand_under_their_stretch(page: Page) -> None:
     expect(row.locator(".kind")).to_have_text("call")
     expect(row.locator(".diagnostic")).to_contain_text("schema_mismatch")
     row.locator(".diagnostic").click()
-    assert highlighted(page, "warning") == highlighted(page, "chosen")
+    expect_highlighted(page, "chosen", *highlighted(page, "warning"))
     tools.fill(SCHEMA.replace('"put"', '"get"'))
     expect(page.locator(".diagnostic")).to_contain_text("undeclared_tool")
 
@@ -191,7 +200,7 @@ def test_every_stretch_is_listed(page: Page) -> None:
     assert kinds[:3] == ["marker", "white space of the template", "reasoning"]
     assert kinds.count("call") == 2
     page.locator(".spans > li").nth(2).get_by_role("button").click()
-    assert highlighted(page, "chosen")[0].startswith("The user plans")
+    expect_highlighted(page, "chosen", "The user plans")
 
 
 def test_typing_keeps_the_colours_and_the_text(page: Page) -> None:
@@ -202,11 +211,11 @@ def test_typing_keeps_the_colours_and_the_text(page: Page) -> None:
     page.keyboard.press("Control+Home")
     page.keyboard.type("Hm 😀\n")
     assert raw.input_value() == "Hm 😀\n" + text
-    assert highlighted(page, "name") == ["get_weather", "get_weather"]
+    expect_highlighted(page, "name", "get_weather", "get_weather")
     expect(page.locator("#raw-count")).to_contain_text("characters")
     page.get_by_role("button", name="Clear").click()
     expect(page.locator(".example-cards")).to_be_visible()
-    assert highlighted(page, "name") == []
+    expect_highlighted(page, "name")
 
 
 def test_without_the_highlight_api_elements_carry_the_colours(new_page: NewPage) -> None:

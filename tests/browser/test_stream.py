@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
-from tests.support.playground import BROKEN, TWO_CALLS, example, highlighted, write
+from tests.support.playground import BROKEN, TWO_CALLS, example, expect_highlighted, write
 
 pytestmark = pytest.mark.browser
 
@@ -24,9 +24,8 @@ def go(page: Page, fed: int) -> None:
     expect(page.locator("output[for=playhead]")).to_contain_text(f"{fed} of ")
 
 
-def section(page: Page, title: str) -> str:
-    found = page.locator(".stream-state section").filter(has=page.get_by_role("heading", name=title))
-    return found.inner_text()
+def section(page: Page, title: str) -> Locator:
+    return page.locator(".stream-state section").filter(has=page.get_by_role("heading", name=title))
 
 
 @pytest.fixture
@@ -39,31 +38,31 @@ def short(page: Page) -> Page:
 
 def test_what_is_held_back_and_why(short: Page) -> None:
     go(short, 7)
-    assert "Hi" in section(short, "Told so far")
-    assert "“<too” may become “<tool_call>”" in section(short, "Held back")
-    assert highlighted(short, "held")[-1].endswith("<too")
-    assert highlighted(short, "unfed")[0].startswith("l_call>")
+    expect(section(short, "Told so far")).to_contain_text("Hi")
+    expect(section(short, "Held back")).to_contain_text("“<too” may become “<tool_call>”")
+    expect_highlighted(short, "held", "<too")
+    expect_highlighted(short, "unfed", "l_call>")
     go(short, 20)
-    assert "“<tool_call>” was seen, and what it begins is not complete" in section(short, "Held back")
+    expect(section(short, "Held back")).to_contain_text("“<tool_call>” was seen, and what it begins is not complete")
     go(short, 55)
-    assert "The call to add is being written" in section(short, "Held back")
-    assert '{"a":1' in section(short, "Told so far")
-    assert "open" in section(short, "Told so far")
+    expect(section(short, "Held back")).to_contain_text("The call to add is being written")
+    expect(section(short, "Told so far")).to_contain_text('{"a":1')
+    expect(section(short, "Told so far")).to_contain_text("open")
     go(short, 66)
-    assert "Nothing: all that was fed has been told." in section(short, "Held back")
-    assert "done" in section(short, "Told so far")
+    expect(section(short, "Held back")).to_contain_text("Nothing: all that was fed has been told.")
+    expect(section(short, "Told so far")).to_contain_text("done")
 
 
 def test_every_chunk_shows_its_events(short: Page) -> None:
     go(short, 1)
-    assert "H" in section(short, "Chunk 1")
-    assert "content" in section(short, "Chunk 1")
+    expect(section(short, "Chunk 1")).to_contain_text("H")
+    expect(section(short, "Chunk 1")).to_contain_text("content")
     short.get_by_role("button", name="To the start").click()
-    assert section(short, "Before the first chunk")
+    expect(section(short, "Before the first chunk")).to_be_visible()
     short.get_by_role("button", name="One chunk on").click()
     expect(short.locator("output[for=playhead]")).to_contain_text("1 of 66")
     short.get_by_role("button", name="To the end").click()
-    assert "call_end" in section(short, "The last chunk, and the end")
+    expect(section(short, "The last chunk, and the end")).to_contain_text("call_end")
     short.get_by_role("button", name="One chunk back").click()
     expect(short.locator("output[for=playhead]")).to_contain_text("65 of 66")
 
@@ -91,7 +90,7 @@ def test_chunks_of_other_sizes_tell_the_same_in_the_end(page: Page) -> None:
         open_stream(page, size)
         page.get_by_role("button", name="To the end").click()
         expect(page.locator(".badge.is-done")).to_have_count(2)
-        told.append(section(page, "Told so far"))
+        told.append(section(page, "Told so far").inner_text())
     assert told[0] == told[1] == told[2]
 
 
@@ -101,10 +100,10 @@ def test_a_broken_call_is_held_until_the_end(page: Page) -> None:
     write(page, raw.input_value() + "\nThat should do.")
     open_stream(page, 1)
     go(page, 190)
-    assert "A call could not be read" in section(page, "Held back")
+    expect(section(page, "Held back")).to_contain_text("A call could not be read")
     page.get_by_role("button", name="To the end").click()
-    assert "broken" in section(page, "Told so far")
-    assert "</tool_call>" in section(page, "Told so far")
+    expect(section(page, "Told so far")).to_contain_text("broken")
+    expect(section(page, "Told so far")).to_contain_text("</tool_call>")
 
 
 def test_cuttings_are_compared(short: Page) -> None:

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.support.playground import TWO_CALLS, example, give_key, highlighted, place_of, write
+from tests.support.playground import TWO_CALLS, example, expect_highlighted, give_key, place_of, write
 from tests.support.service import Service
 
 pytestmark = pytest.mark.browser
@@ -56,9 +56,9 @@ def test_pointing_at_a_token_tells_all_of_it(tokens: Page, demo_service: Service
     detail = tokens.locator(".token-detail")
     expect(detail).to_contain_text(f"token 3 · id {pieces[3]['id']} · 5 bytes · characters 11–16 · in reasoning")
     expect(detail.locator(".bytes")).to_have_text("20 75 73 65 72")
-    assert highlighted(tokens, "linked") == [" user"]
+    expect_highlighted(tokens, "linked", " user")
     pill.click()
-    assert highlighted(tokens, "chosen") == [" user"]
+    expect_highlighted(tokens, "chosen", " user")
 
 
 def test_pointing_at_the_text_finds_the_token(tokens: Page) -> None:
@@ -66,7 +66,7 @@ def test_pointing_at_the_text_finds_the_token(tokens: Page) -> None:
     tokens.mouse.move(place["x"], place["y"])
     expect(tokens.locator(".pill.is-linked")).to_have_text("·plans")
     tokens.mouse.click(place["x"], place["y"])
-    assert highlighted(tokens, "chosen") == [" plans"]
+    expect_highlighted(tokens, "chosen", " plans")
 
 
 def test_arrow_keys_walk_through_the_tokens(tokens: Page) -> None:
@@ -77,7 +77,7 @@ def test_arrow_keys_walk_through_the_tokens(tokens: Page) -> None:
     tokens.keyboard.press("ArrowLeft")
     expect(tokens.locator(".pill[aria-selected=true]")).to_have_text("The")
     tokens.keyboard.press("Enter")
-    assert highlighted(tokens, "chosen") == ["The"]
+    expect_highlighted(tokens, "chosen", "The")
     tokens.keyboard.press("End")
     expect(tokens.locator(".pill[aria-selected=true]")).to_have_text("</tool_call>")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from playwright.sync_api import Page, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 HIGHLIGHTED = """(layer) => [...(CSS.highlights.get('raw-' + layer) ?? [])]
     .map((range) => { const live = document.createRange(); live.setStart(range.startContainer, range.startOffset);
@@ -37,6 +38,20 @@ def highlighted(page: Page, layer: str) -> list[str]:
     """The stretches of the raw output that have this colour."""
     found: list[str] = page.evaluate(HIGHLIGHTED, layer)
     return found
+
+
+def expect_highlighted(page: Page, layer: str, *starts: str) -> None:
+    """Wait until these stretches, told by how each begins, have this colour, and no others.
+
+    The page colours after the event that asks for it, so a test that looks at once may look too early.
+    """
+    holds = f"""([layer, starts]) => {{ const found = ({HIGHLIGHTED})(layer);
+        return found.length === starts.length && found.every((text, at) => text.startsWith(starts[at])); }}"""
+    try:
+        page.wait_for_function(holds, arg=[layer, list(starts)])
+    except PlaywrightTimeout:
+        assert highlighted(page, layer) == list(starts), "not what was waited for"
+        raise
 
 
 def place_of(page: Page, text: str) -> dict[str, Any]:
