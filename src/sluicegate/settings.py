@@ -77,6 +77,11 @@ class Settings(Struct, frozen=True, kw_only=True):
         ),
     ] = None
 
+    processes: Annotated[
+        Annotated[int, Meta(ge=1)],
+        _describe("Listeners", "processes that serve the main port, all of them as one service", metavar="N"),
+    ] = 1
+
     model_path: Annotated[
         str | None,
         _describe("Tokenizers", "tokenizer loaded at start: directory, file or hub id", aliases=("--model",)),

@@ -73,6 +73,12 @@ class Limiter:
         ticket.state = State.LEFT
         self.advance(now)
 
+    def adopt(self, ticket: Ticket, now: float) -> None:
+        """Count a ticket as admitted that somebody else has admitted to one of these places."""
+        self._inflight += 1
+        ticket.asked_at = ticket.admitted_at = now
+        ticket.state = State.ADMITTED
+
     def advance(self, now: float) -> None:
         """End waits that have lasted too long; admit from the head of the queue while there is room."""
         while self._queue:

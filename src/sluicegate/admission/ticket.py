@@ -87,7 +87,21 @@ class Ticket:
             self.on_change()
 
 
-class Pool(Protocol):
+class Places(Protocol):
+    """How many requests are in progress, and how many wait."""
+
+    @property
+    def inflight(self) -> int:
+        """Tickets that are admitted."""
+        ...
+
+    @property
+    def waiting(self) -> int:
+        """Tickets that wait."""
+        ...
+
+
+class Pool(Places, Protocol):
     """The places for requests in progress. No method waits; `now` is seconds of a clock that only grows."""
 
     def ask(self, ticket: Ticket, now: float) -> None:
@@ -104,16 +118,6 @@ class Pool(Protocol):
 
     def next_due(self, now: float) -> float | None:
         """Return when `advance` has to be called, or None if only other calls can change anything."""
-        ...
-
-    @property
-    def inflight(self) -> int:
-        """Tickets that are admitted."""
-        ...
-
-    @property
-    def waiting(self) -> int:
-        """Tickets that wait."""
         ...
 
 

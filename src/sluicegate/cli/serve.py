@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from sluicegate.cli.process_title import hide_secrets
-from sluicegate.core.errors import InvalidSetting
+from sluicegate.core.errors import InvalidSetting, SluicegateError
 from sluicegate.settings import FIELDS, Field, Settings, resolve
 
 _IGNORED_FLAGS = {"parser": "?", "enable_igw": "?"}  # accepted from command lines of an SMG gateway
@@ -107,5 +107,8 @@ def main(arguments: Sequence[str]) -> int:
         run(settings, ignored_flags=ignored)
     except InvalidSetting as error:
         print(f"Configuration error: {error}", file=sys.stderr)
+        return 1
+    except SluicegateError as error:
+        print(f"sluicegate serve: {error}", file=sys.stderr)
         return 1
     return 0

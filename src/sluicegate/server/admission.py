@@ -7,10 +7,12 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from prometheus_client import CollectorRegistry
+
 from sluicegate.admission.files import TENANT_FIELD, TenantPlan, read_scheduler_file, read_tenant_file
 from sluicegate.admission.gate import Gate
 from sluicegate.admission.limiter import Limiter
-from sluicegate.admission.observer import Observer
+from sluicegate.admission.observer import Observer, TenantLabels
 from sluicegate.admission.scheduler import OverReserved, Scheduler
 from sluicegate.admission.tenants import TenantLimits
 from sluicegate.admission.ticket import Priority, Refusal, State, Ticket
@@ -18,6 +20,7 @@ from sluicegate.auth.tenant import tenant_key
 from sluicegate.core.errors import InvalidSetting
 from sluicegate.settings import Settings
 
+from .admission_metrics import AdmissionMetrics
 from .request import Request
 from .response import Refused, Response, error_response
 
@@ -83,7 +86,9 @@ class Place:
     def charge(self, request: Request, model: str, characters: int) -> None:
         """Count the characters of the prompts, or the ids, against the tenant's limits. Raises `Refused`."""
         del request
-        self._admission.charge(self._tenant, model, characters)
+        refusal = self._admission.charge(self._tenant, model, characters)
+        if refusal is not None:
+            raise Refused(answer(refusal))
 
     def release(self) -> None:
         """Give the place back; once is enough, twice is harmless."""
@@ -125,41 +130,53 @@ class ServiceAdmission:
 
     async def admit(self, request: Request) -> Place:
         """Wait for a place. Raises `Refused`."""
-        tenant, priority = "", Priority.DEFAULT
-        if self._knows_tenants:
-            tenant = self._tenant(request)
-            if self._tenants is not None:
-                refusal = self._tenants.take_request(tenant, asyncio.get_running_loop().time())
-                if refusal is not None:
-                    raise Refused(answer(refusal))
-            if self._classes is not None:
-                priority = self._classes.priority(request.headers.get(b"x-smg-priority"), tenant)
-        ticket = Ticket(priority, tenant)
-        self.gate.ask(ticket)
+        tenant = self._tenant(request) if self._knows_tenants else ""
+        ticket = self.ask(tenant, request.headers.get(b"x-smg-priority"))
         if ticket.state is State.WAITING:
             await self.gate.wait(ticket)
         if ticket.refusal is not None:
             raise Refused(answer(ticket.refusal))
         return Place(self, ticket, tenant)
 
+    def ask(self, tenant: str, priority: bytes | None) -> Ticket:
+        """A ticket that was admitted or refused, or that waits. `priority` is the header of that name."""
+        ticket = Ticket(tenant=tenant)
+        if self._tenants is not None:
+            refusal = self._tenants.take_request(tenant, asyncio.get_running_loop().time())
+            if refusal is not None:
+                ticket.settle(State.REFUSED, refusal)
+                return ticket
+        if self._classes is not None:
+            ticket.priority = self._classes.priority(priority, tenant)
+        self.gate.ask(ticket)
+        return ticket
+
     def start(self, ticket: Ticket) -> None:
         """Note that the body of a request has been read."""
         if self._scheduler is not None:
             self._scheduler.start(ticket)
 
-    def charge(self, tenant: str, model: str, characters: int) -> None:
-        """Count the characters of a request. Raises `Refused`."""
-        if self._tenants is not None:
-            now = asyncio.get_running_loop().time()
-            refusal = self._tenants.take_characters(tenant, model, characters, now)
-            if refusal is not None:
-                raise Refused(answer(refusal))
+    def charge(self, tenant: str, model: str, characters: int) -> Refusal | None:
+        """Count the characters of a request, or return why they are over the limit."""
+        if self._tenants is None:
+            return None
+        return self._tenants.take_characters(tenant, model, characters, asyncio.get_running_loop().time())
 
     def _tenant(self, request: Request) -> str:
-        if request.tenant is not None:
-            return request.tenant
-        header = None if self._tenant_header is None else request.headers.get(self._tenant_header)
-        return tenant_key(None, None if header is None else header.decode("latin-1"), request.peer)
+        return tenant_of(request, self._tenant_header)
+
+
+def tenant_header(settings: Settings) -> bytes | None:
+    """The header that may name the tenant, None if none may."""
+    return settings.tenant_header_name.lower().encode() if settings.trust_tenant_header else None
+
+
+def tenant_of(request: Request, header_name: bytes | None) -> str:
+    """The tenant that a request counts for."""
+    if request.tenant is not None:
+        return request.tenant
+    header = None if header_name is None else request.headers.get(header_name)
+    return tenant_key(None, None if header is None else header.decode("latin-1"), request.peer)
 
 
 def answer(refusal: Refusal) -> Response:
@@ -193,14 +210,27 @@ def build_admission(settings: Settings, observer: Observer | None = None) -> tup
         tenants = TenantLimits(plan.default, plan.tenants, observer=observer)
         if plan.ignores_tokens:
             warnings.append(f"{TENANT_FIELD}: tokens_per_minute has no effect; use characters_per_minute")
-    header = settings.tenant_header_name.lower().encode() if settings.trust_tenant_header else None
     classes: Classes | None = None
     pool: Limiter | Scheduler
     if settings.priority_scheduler_enabled:
         pool, classes = _scheduler(settings, observer)
     else:
         pool = _limiter(settings, observer)
-    return ServiceAdmission(pool, classes=classes, tenants=tenants, tenant_header=header), tuple(warnings)
+    return ServiceAdmission(pool, classes=classes, tenants=tenants, tenant_header=tenant_header(settings)), tuple(
+        warnings
+    )
+
+
+def observed_admission(settings: Settings, registry: CollectorRegistry) -> tuple[ServiceAdmission, tuple[str, ...]]:
+    """The admission that the settings ask for, with its metrics in `registry`; and warnings, one line each.
+
+    Raises `InvalidSetting`.
+    """
+    metrics = AdmissionMetrics(TenantLabels(settings.priority_scheduler_tenant_metric_top_n))
+    admission, warnings = build_admission(settings, metrics)
+    metrics.pool = admission.pool
+    registry.register(metrics)
+    return admission, warnings
 
 
 def _limiter(settings: Settings, observer: Observer) -> Limiter:

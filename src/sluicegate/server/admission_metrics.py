@@ -10,10 +10,9 @@ from itertools import accumulate
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from sluicegate.admission.limiter import Limiter
 from sluicegate.admission.observer import Observer, TenantLabels
 from sluicegate.admission.scheduler import Scheduler
-from sluicegate.admission.ticket import Priority
+from sluicegate.admission.ticket import Places, Priority
 
 WAIT_BUCKETS = (0.001, 0.005, 0.025, 0.1, 0.5, 1.0, 5.0, 15.0, 30.0, 60.0, 300.0)
 
@@ -33,7 +32,7 @@ class _Waits:
 class AdmissionMetrics(Observer, Collector):
     """What admission tells. `pool` is set once there is one."""
 
-    pool: Limiter | Scheduler | None = None
+    pool: Places | None = None
 
     def __init__(self, tenant_labels: TenantLabels) -> None:
         self._labels = tenant_labels
@@ -88,7 +87,7 @@ class AdmissionMetrics(Observer, Collector):
             "smg_tenant_rate_limit", "Checks of tenant limits.", ["tenant", "limit", "result"], self._tenant_limited
         )
 
-    def _of_limiter(self, pool: Limiter) -> Iterable[Metric]:
+    def _of_limiter(self, pool: Places) -> Iterable[Metric]:
         yield _counter("smg_http_rate_limit", "Requests that passed or did not.", ["result"], self._limited)
         yield GaugeMetricFamily("smg_admission_inflight", "Requests in progress.", value=pool.inflight)
         yield GaugeMetricFamily("smg_admission_queue_depth", "Requests that wait.", value=pool.waiting)

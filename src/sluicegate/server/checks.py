@@ -21,8 +21,9 @@ from .guard import AccessRules, read_access_rules
 from .identifiers import new_identifier
 from .jobs import JobQueue
 from .listeners import bind, tls_context
+from .loading import LocalLoader, allowed_roots
 from .metrics import Metrics
-from .startup import Startup, allowed_roots
+from .startup import Startup
 from .state import ServiceState
 from .tokenizer_jobs import TokenizerJobs
 
@@ -185,7 +186,7 @@ def _tokenizers(settings: Settings) -> Iterator[Finding]:
 
 async def _load_at_start(state: ServiceState) -> None:
     queue = JobQueue(state.settings.job_queue_capacity, state.settings.job_queue_concurrency)
-    startup = Startup(state)
+    startup = Startup(state, LocalLoader(state.settings, state.metrics.registry))
     startup.start(TokenizerJobs(state.store, queue, clock=time.monotonic, new_id=new_identifier))
     await startup.wait()
     await queue.close()

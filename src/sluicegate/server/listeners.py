@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
 
 from uvicorn.config import Config
 from uvicorn.server import ServerState
@@ -15,12 +16,14 @@ from sluicegate.settings import Settings
 
 from .application import Application, Mounted, Receive, Scope, Send
 from .connections import Connections, Timeouts
-from .metrics import CONTENT_TYPE, Metrics
+from .metrics import CONTENT_TYPE
 from .protocol import Connection
 from .response import Response
 from .routing import RouteTable
 
 BACKLOG = 4096
+Exposition: TypeAlias = Callable[[], bytes | Awaitable[bytes]]
+"""All metrics in the text format."""
 
 
 def bind(field: str, host: str, port: int) -> socket.socket:
@@ -55,12 +58,18 @@ class Listener:
 
     def __init__(self, sock: socket.socket, application: Mounted, connections: Connections) -> None:
         self.connections = connections
-        self._socket = sock
+        self.socket = sock
         self._application = application
         self._server: asyncio.Server | None = None
 
     async def start(self, tls: ssl.SSLContext | None = None) -> None:
         """Accept connections from now on."""
+        self._server = await asyncio.get_running_loop().create_server(
+            self.connection_factory(), sock=self.socket, ssl=tls, backlog=BACKLOG
+        )
+
+    def connection_factory(self) -> Callable[[], Connection]:
+        """What makes the protocol of each connection."""
         config = Config(
             self._application,
             loop="none",
@@ -74,14 +83,28 @@ class Listener:
         config.load()
         state = ServerState()
         service = self._application if isinstance(self._application, Application) else None
-        self._server = await asyncio.get_running_loop().create_server(
-            lambda: Connection(config, state, self.connections, service), sock=self._socket, ssl=tls, backlog=BACKLOG
-        )
+        return lambda: Connection(config, state, self.connections, service)
 
     def stop_accepting(self) -> None:
         """Refuse further connections."""
         if self._server is not None:
             self._server.close()
+
+    def close(self) -> None:
+        """Refuse further connections and close those that are open."""
+        self.stop_accepting()
+        for connection in list(self.connections.open):
+            connection.transport.close()
+
+
+def side_listeners(settings: Settings, exposition: Exposition, health: RouteTable) -> list[Listener]:
+    """The listeners beside the main one: metrics, and probes if they have a port. Raises `InvalidSetting`."""
+    metrics = bind("prometheus_port", settings.metrics_host, settings.prometheus_port)
+    found = [Listener(metrics, metrics_application(exposition), Connections(timeouts(settings)))]
+    if settings.health_check_port is not None:
+        probes = bind("health_check_port", settings.host, settings.health_check_port)
+        found.append(Listener(probes, probes_application(health), Connections(timeouts(settings))))
+    return found
 
 
 def probes_application(routes: RouteTable) -> Mounted:
@@ -94,17 +117,20 @@ def probes_application(routes: RouteTable) -> Mounted:
             await _send_plain(send, scope, Response(b"", 404, content_type=b""))
             return
         # The health routes look at nothing of the request.
-        await _send_plain(send, scope, endpoint.handle(None, b""))  # type: ignore[arg-type]
+        answer = endpoint.handle(None, b"")  # type: ignore[arg-type]
+        await _send_plain(send, scope, answer if isinstance(answer, Response) else await answer)
 
     return application
 
 
-def metrics_application(metrics: Metrics) -> Mounted:
+def metrics_application(exposition: Exposition) -> Mounted:
     """`GET /metrics`, and a bare 404 for everything else."""
 
     async def application(scope: Scope, _receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and scope["path"] == "/metrics" and scope["method"] in ("GET", "HEAD"):
-            await _send_plain(send, scope, Response(metrics.exposition(), content_type=CONTENT_TYPE))
+            text = exposition()
+            body = text if isinstance(text, bytes) else await text
+            await _send_plain(send, scope, Response(body, content_type=CONTENT_TYPE))
         else:
             await _send_plain(send, scope, Response(b"", 404, content_type=b""))
 

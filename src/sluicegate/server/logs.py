@@ -8,6 +8,8 @@ from __future__ import annotations
 import logging
 import logging.handlers
 import sys
+from collections.abc import Mapping, MutableMapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +26,15 @@ def get_logger(name: str = "sluicegate") -> structlog.stdlib.BoundLogger:
     return logger
 
 
-def configure_logs(level: str, *, as_json: bool, directory: str | None) -> None:
+def _with_process(number: int, _logger: Any, _method: str, record: MutableMapping[str, Any]) -> Mapping[str, Any]:
+    return {**record, "process": number}
+
+
+def configure_logs(level: str, *, as_json: bool, directory: str | None, process: int | None = None) -> None:
     """Send all records of this process, those of libraries included, to the console or to `sluicegate.log`.
+
+    `process` is the number of a serving process where there are several: its records hold it, and its file has it in
+    its name, as two processes cannot take turns in one file.
 
     Raises `InvalidSetting` when the directory cannot be written.
     """
@@ -35,6 +44,8 @@ def configure_logs(level: str, *, as_json: bool, directory: str | None) -> None:
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
+    if process is not None:
+        shared.append(partial(_with_process, process))
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
@@ -51,8 +62,9 @@ def configure_logs(level: str, *, as_json: bool, directory: str | None) -> None:
     else:
         try:
             Path(directory).mkdir(parents=True, exist_ok=True)
+            name = "sluicegate.log" if process is None else f"sluicegate-{process}.log"
             handler = logging.handlers.TimedRotatingFileHandler(
-                Path(directory) / "sluicegate.log", when="midnight", utc=True, encoding="utf-8"
+                Path(directory) / name, when="midnight", utc=True, encoding="utf-8"
             )
         except OSError as error:
             raise InvalidSetting("log_dir", directory, f"cannot be written: {error.strerror}") from None

@@ -38,8 +38,11 @@ class Permit(Protocol):
     @cancel.setter
     def cancel(self, cancel: Callable[[], object] | None) -> None: ...
 
-    def charge(self, request: Request, model: str, characters: int) -> None:
-        """Count the characters of the prompts, or the ids, against the tenant's limits. Raises `Refused`."""
+    def charge(self, request: Request, model: str, characters: int) -> Awaitable[None] | None:
+        """Count the characters of the prompts, or the ids, against the tenant's limits.
+
+        What it returns, if anything, has to be awaited before any work. It, or this call, raises `Refused`.
+        """
         ...
 
     def release(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Literal
 
@@ -17,7 +18,7 @@ class ServiceState:
     """Changed by the event loop's thread alone.
 
     `threads` is where long inputs are worked on. `startup` is how far the tokenizers are that are loaded at start;
-    `draining` is set by SIGTERM.
+    `draining` is set by SIGTERM. `obstacle` says why the service should get no traffic although all is loaded.
     """
 
     def __init__(self, settings: Settings, store: TokenizerStore, metrics: Metrics) -> None:
@@ -28,9 +29,10 @@ class ServiceState:
         self.draining = False
         self.startup: Literal["loading", "loaded", "failed"] = "loaded"
         self.startup_reason = ""
+        self.obstacle: Callable[[], str | None] = lambda: None
 
     def not_ready(self) -> str | None:
         """Why the service should get no traffic, None if it should."""
         if self.draining:
             return "draining"
-        return None if self.startup == "loaded" else self.startup_reason
+        return self.obstacle() if self.startup == "loaded" else self.startup_reason

@@ -176,6 +176,8 @@ class WorkerRegistry:
         self._new_id = new_id
         self._workers: dict[str, Worker] = {}
         self._parsers: dict[str, Parsers] = {}
+        self.parsers_changed: Callable[[dict[str, Parsers]], None] = lambda _parsers: None
+        """Told all parsers by model, when they may have changed."""
         self._log = get_logger()
 
     def add(self, registration: Registration) -> Worker:
@@ -237,6 +239,7 @@ class WorkerRegistry:
         self._parsers = {
             model: parsers for worker in reversed(self._workers.values()) for model, parsers in worker.parsers.items()
         }
+        self.parsers_changed(self._parsers)
 
     # ------------------------------------------------------------ the background
 

@@ -131,10 +131,17 @@ class TokenRoutes:
             if getattr(wanted, name) is not UNSET:
                 raise InvalidBody(f"field '{name}' needs the field 'messages'", name)
         if isinstance(prompt, str):
-            self._charge(request, wanted.model, len(prompt))
+            counting = self._charge(request, wanted.model, len(prompt))
         else:
             self._check_batch("prompt", len(prompt))
-            self._charge(request, wanted.model, sum(map(len, prompt)))
+            counting = self._charge(request, wanted.model, sum(map(len, prompt)))
+        if counting is not None:
+            return _once_counted(counting, partial(self._tokenize_prompt, body, wanted, prompt))
+        return self._tokenize_prompt(body, wanted, prompt)
+
+    def _tokenize_prompt(
+        self, body: bytes, wanted: TokenizeBody, prompt: str | list[str]
+    ) -> Response | Awaitable[Response]:
         stored = self._resolve(wanted.model)
         if isinstance(stored, Response):
             return stored
@@ -158,7 +165,9 @@ class TokenRoutes:
             prompt = await self._in_thread(partial(_render, stored, wanted, messages))
         except ChatTemplateError as error:
             return error_response("api", 400, "chat_template_error", str(error), param="messages")
-        self._charge(request, wanted.model, len(prompt))
+        counting = self._charge(request, wanted.model, len(prompt))
+        if counting is not None:
+            await counting
         response: Response = await self._in_thread(partial(_tokenize, stored, wanted, prompt, rendered=True))
         return response
 
@@ -174,9 +183,16 @@ class TokenRoutes:
                 raise
             wanted = _DETOKENIZE_BATCH.read(body)
             self._check_batch("tokens", len(wanted.tokens))
-            self._charge(request, wanted.model, sum(map(len, wanted.tokens)))
+            counting = self._charge(request, wanted.model, sum(map(len, wanted.tokens)))
         else:
-            self._charge(request, wanted.model, len(wanted.tokens))
+            counting = self._charge(request, wanted.model, len(wanted.tokens))
+        if counting is not None:
+            return _once_counted(counting, partial(self._detokenize_ids, body, wanted))
+        return self._detokenize_ids(body, wanted)
+
+    def _detokenize_ids(
+        self, body: bytes, wanted: DetokenizeBody | DetokenizeBatchBody
+    ) -> Response | Awaitable[Response]:
         stored = self._resolve(wanted.model)
         if isinstance(stored, Response):
             return stored
@@ -189,9 +205,8 @@ class TokenRoutes:
             message = f"field '{member}' has {length} elements, more than {self._most} (--max-batch-items)"
             raise Refused(error_response("api", 400, "batch_too_large", message, param=member))
 
-    def _charge(self, request: Request, model: str, characters: int) -> None:
-        if request.permit is not None:
-            request.permit.charge(request, model, characters)
+    def _charge(self, request: Request, model: str, characters: int) -> Awaitable[None] | None:
+        return None if request.permit is None else request.permit.charge(request, model, characters)
 
     def _resolve(self, model: str) -> StoredTokenizer | Response:
         try:
@@ -204,6 +219,12 @@ class TokenRoutes:
 
     def _in_thread(self, work: Callable[[], Any]) -> Awaitable[Any]:
         return asyncio.get_running_loop().run_in_executor(self._state.threads, work)
+
+
+async def _once_counted(counting: Awaitable[None], answer: Callable[[], Response | Awaitable[Response]]) -> Response:
+    await counting
+    response = answer()
+    return response if isinstance(response, Response) else await response
 
 
 def _tokenize(

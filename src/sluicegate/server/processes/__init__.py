@@ -1,0 +1,1 @@
+"""Several processes that serve as one: see docs/design/processes.md."""
