@@ -172,7 +172,10 @@ class BlockFormat(ABC):
             if outline.exhausted:
                 # The text before the marker was too much to wait for: the marker is text, too.
                 continue
-            found = yield from self._recognise(session, literal)
+            found = self._recognise(session, literal)
+            while found is None:
+                yield
+                found = self._recognise(session, literal)
             form = found.form
             if isinstance(form, Opener):
                 if found.verdict == "mention":
@@ -288,10 +291,10 @@ class BlockFormat(ABC):
             session.outline.wrapped(start, window.offset)
             window.release()
 
-    def _recognise(self, session: Session, literal: str) -> Generator[None, None, Recognised]:
-        """What stands at the literal that is next in the window."""
+    def _recognise(self, session: Session, literal: str) -> Recognised | None:
+        """What stands at the literal that is next in the window, None if that takes more text."""
         forms = self._forms[literal]
-        return (yield from recognise(session.window, literal, forms, session.section, sectioned=self.sectioned))
+        return recognise(session.window, literal, forms, session.section, sectioned=self.sectioned)
 
     def resynchronise(
         self, session: Session, call: CallBuilder, start: int, code: str, message: str, *, opener: Opener | None = None
@@ -308,7 +311,10 @@ class BlockFormat(ABC):
                     break
                 yield
                 continue
-            found = yield from self._recognise(session, literal)
+            found = self._recognise(session, literal)
+            if found is None:
+                yield
+                continue
             form = found.form
             if isinstance(form, Opener) and found.verdict != "mention":
                 break

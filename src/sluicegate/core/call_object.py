@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from functools import cache
 from typing import Final, Literal
 
@@ -13,7 +13,7 @@ from msgspec import Struct
 from sluicegate.core.call import CallBuilder
 from sluicegate.core.context import Context
 from sluicegate.core.json_reader import JsonReader, Write, complete_value
-from sluicegate.core.patterns import WHITE_SPACE, Matcher
+from sluicegate.core.patterns import SPACE_CLASS, WHITE_SPACE, Matcher, search_any
 from sluicegate.core.window import Window
 
 
@@ -66,16 +66,17 @@ _END: Final = re.compile(r"[ \t\n\r]*}").match
 def _beginning(name_key: str, argument_key: str) -> Matcher:
     space = "[ \t\n\r]*"
     name = rf'"{re.escape(name_key)}"{space}:{space}"([^"\\\x00-\x1f]*)"'
-    return re.compile(rf'{{{space}{name}{space},{space}"{re.escape(argument_key)}"{space}:{space}(?=[{{\[])').match
+    arguments = rf'"{re.escape(argument_key)}"{space}:{space}(?=[{{\[])'
+    return re.compile(rf"[{SPACE_CLASS}]*{{{space}{name}{space},{space}{arguments}").match
 
 
 def write_typical_object(
-    window: Window, pos: int, call: CallBuilder, shape: CallObject, *, markers: Sequence[str], ending: Matcher
+    window: Window, pos: int, call: CallBuilder, shape: CallObject, *, markers: tuple[str, ...], ending: Matcher
 ) -> tuple[str, str, int] | None:
-    """Write the call whose object stands at a position of the window, if it is what models mostly write.
+    """Write the call whose object stands at a position of the window, or behind white space there, if it is what
+    models mostly write: a name, then the preferred arguments as an object or list, then `ending`, and all of it there.
 
-    That is a name, then the preferred arguments as an object or list, then `ending`, and all of it there. Returns
-    the name, the arguments and the position behind; consumes nothing.
+    Returns the name, the arguments and the position behind; consumes nothing.
     """
     text = window.text
     beginning = _beginning(shape.name_keys[0], shape.argument_keys[0])(text, pos)
@@ -86,7 +87,7 @@ def write_typical_object(
     if shape.object_arguments and text[start] == "[":
         return None
     value = complete_value(text, start, 0)
-    if value is None or not name.strip(WHITE_SPACE) or any(marker in name for marker in markers):
+    if value is None or not name.strip(WHITE_SPACE) or search_any(markers)(name):
         return None
     arguments, after = value
     end = ending(text, after)
@@ -108,7 +109,7 @@ def read_typical_object(
     shape: CallObject,
     found: ReadObject,
     *,
-    markers: Sequence[str],
+    markers: tuple[str, ...],
 ) -> bool:
     """Read the object at once if it is what models mostly write and lies in the window as a whole.
 
@@ -141,7 +142,7 @@ def read_call_object(
     shape: CallObject,
     found: ReadObject,
     *,
-    markers: Sequence[str] = (),
+    markers: tuple[str, ...],
 ) -> Generator[None, None, None]:
     """Read the object whose `{` is next in the window, filling `found` as it goes.
 
@@ -257,12 +258,12 @@ def _announce(
     shape: CallObject,
     found: ReadObject,
     *,
-    markers: Sequence[str],
+    markers: tuple[str, ...],
     final: bool,
 ) -> None:
     """Note the name, and send it once nothing later can disqualify it."""
     name = shape.counting_name(found.names)
-    marked = name is not None and any(marker in name for marker in markers)
+    marked = name is not None and search_any(markers)(name) is not None
     usable = name is not None and bool(name.strip(WHITE_SPACE)) and not marked
     found.begun = usable and (found.has_arguments_key or context.tools.declares(name or ""))
     if not (final or len(shape.name_keys) == 1 or found.names.get(shape.name_keys[0]) is not None):

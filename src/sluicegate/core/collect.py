@@ -30,8 +30,8 @@ def collect(events: Iterable[Event], *, keep_frame: bool = False) -> Outcome:
     With `keep_frame` the template's white space stays in `content` and `reasoning`, without it it is left out
     (parsing contract, section 1).
     """
-    content: list[tuple[int, str]] = []
-    reasoning: list[tuple[int, str]] = []
+    content: list[Content | Reasoning | Frame] = []
+    reasoning: list[Content | Reasoning | Frame] = []
     calls: list[Call] = []
     faults: list[CallFault] = []
     spans: list[Span] = []
@@ -40,26 +40,26 @@ def collect(events: Iterable[Event], *, keep_frame: bool = False) -> Outcome:
     # No isinstance: these classes are final, and asking for subclasses costs more than all else here.
     for event in events:
         if type(event) is Content:
-            content.append((event.start, event.text))
+            content.append(event)
             spans.append(Span("content", event.start, event.end))
-        elif type(event) is Reasoning:
-            reasoning.append((event.start, event.text))
-            spans.append(Span("reasoning", event.start, event.end))
         elif type(event) is Markup:
             spans.append(Span("markup", event.start, event.end))
+        elif type(event) is Reasoning:
+            reasoning.append(event)
+            spans.append(Span("reasoning", event.start, event.end))
         elif type(event) is Frame:
             if keep_frame:
-                (content if event.side == "content" else reasoning).append((event.start, event.text))
-            spans.append(Span("frame", event.start, event.end, side=event.side))
+                (content if event.side == "content" else reasoning).append(event)
+            spans.append(Span("frame", event.start, event.end, None, event.side))
         elif type(event) is CallEnd:
             number = len(calls)
             numbers[event.index] = number
             calls.append(Call(number, event.name, event.arguments, event.start, event.end))
-            for start, end in event.pieces or ((event.start, event.end),):
-                parts = event.parts
-                if event.pieces:
-                    parts = tuple(part for part in parts if start <= part.start and part.end <= end)
-                spans.append(Span("call", start, end, call=number, parts=parts))
+            if not event.pieces:
+                spans.append(Span("call", event.start, event.end, number, None, event.parts))
+            for start, end in event.pieces:
+                parts = tuple(part for part in event.parts if start <= part.start and part.end <= end)
+                spans.append(Span("call", start, end, number, None, parts))
         elif type(event) is Fault:
             spans.append(Span("fault", event.start, event.end))
         elif type(event) is CallFault:
@@ -72,14 +72,15 @@ def collect(events: Iterable[Event], *, keep_frame: bool = False) -> Outcome:
         tuple(calls),
         tuple(faults),
         tuple(_merge(spans)),
-        tuple(_renumbered(diagnostics, numbers)),
+        tuple(_renumbered(diagnostics, numbers)) if diagnostics else (),
     )
 
 
-def _in_order(pieces: list[tuple[int, str]]) -> str:
-    if len(pieces) > 1:
-        pieces.sort(key=lambda piece: piece[0])
-    return "".join([text for _, text in pieces])
+def _in_order(pieces: list[Content | Reasoning | Frame]) -> str:
+    if len(pieces) == 1:
+        return pieces[0].text
+    pieces.sort(key=_start)
+    return "".join([piece.text for piece in pieces])
 
 
 def _merge(spans: list[Span]) -> list[Span]:

@@ -86,10 +86,9 @@ class FormatMachine:
         return events
 
     def read(self, text: str) -> list[Event]:
-        """Read a whole text: one `feed` and one `finish`."""
-        events = self.feed(text)
-        events.extend(self.finish())
-        return events
+        """Read a whole text: one `feed` that is known to be the last, and `finish`."""
+        self._context.window.feed(text)
+        return self.finish()
 
     def finish(self) -> list[Event]:
         """The text has ended: decide what was open and return the last events."""

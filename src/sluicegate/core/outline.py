@@ -241,13 +241,13 @@ class Outline:
     def _emit(self, kind: Kind, start: int, text: str) -> None:
         if self.settled:
             self._produce(kind, start, text)
-        elif self.waiting:
+        elif not self.waiting:
+            self._content(start, text)
+        else:
             self._pending.append((kind, start, text))
             self._pending_size += len(text)
             if self._pending_size > self._context.held_text_limit:
                 self._give_up()
-        else:
-            self._content(start, text)
 
     def _give_up(self) -> None:
         """Too much waits for a first call: it is content, and later markers stay text."""

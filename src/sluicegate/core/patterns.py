@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Iterable, Sequence
 from enum import Enum
+from functools import cache
 from typing import Final, TypeAlias
 
 from msgspec import Struct
@@ -74,9 +75,9 @@ SOME_SPACE: Final = Run(SPACE_CLASS, 1)
 
 
 _BREAK: Final = r"[\n-\r\x85\u2028\u2029]"
-_NO_BREAK: Final = rf"(?!{_BREAK})[{SPACE_CLASS}]"
+_NO_BREAK: Final = r"[\t \xa0\u1680\u2000-\u200a\u202f\u205f\u3000]"
 _CAPPED: Final = rf"(?=[{SPACE_CLASS}]{{1,{RUN_LIMIT}}}(?![{SPACE_CLASS}]))"
-_TO_BREAK: Final = rf"{_CAPPED}(?:{_NO_BREAK})*+"
+_TO_BREAK: Final = rf"{_CAPPED}{_NO_BREAK}*+"
 
 
 def either(*alternatives: str | tuple[Element, ...]) -> Either:
@@ -140,6 +141,12 @@ def _beginning(elements: Sequence[Element]) -> str:
 Matcher: TypeAlias = Callable[[str, int], "re.Match[str] | None"]
 
 
+@cache
+def search_any(literals: tuple[str, ...]) -> Callable[[str], re.Match[str] | None]:
+    """The search for one of these literals, compiled once; it finds nothing if there are none."""
+    return re.compile(_any(literals) or r"(?!)").search
+
+
 class Pattern:
     """A sequence of literals, capped runs and alternatives that may match at a place.
 
@@ -156,10 +163,15 @@ class Pattern:
     def __init__(self, *elements: Element) -> None:
         self.elements = elements
 
+    @property
+    def expression(self) -> str:
+        """The regular expression of a whole match."""
+        return _whole(self.elements)
+
     def __getattr__(self, name: str) -> Matcher:
         if name not in {"match", "may_match"}:
             raise AttributeError(name)
-        expression = _whole(self.elements) if name == "match" else _beginning(self.elements)
+        expression = self.expression if name == "match" else _beginning(self.elements)
         matcher = re.compile(expression).match
         setattr(self, name, matcher)
         return matcher

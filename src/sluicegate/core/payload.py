@@ -94,10 +94,9 @@ class Payload(BlockFormat):
         """Read the call at once if it is what models mostly write and lies in the window as a whole."""
         window, shape = session.window, self.call_object
         assert shape is not None
-        space = _SPACE(window.text, window.pos)
-        if space is None or session.context.details:
+        if session.context.details:
             return False
-        typical = write_typical_object(window, space.end(), call, shape, markers=self._name_markers, ending=ending)
+        typical = write_typical_object(window, window.pos, call, shape, markers=self._name_markers, ending=ending)
         if typical is None:
             return False
         name, arguments, window.pos = typical

@@ -19,6 +19,7 @@ REFERENCE_LIMIT: Final = 16
 
 _NESTING_LIMIT: Final = 32
 _NAMES: Final = {name: name for name in ("string", "integer", "number", "boolean", "object", "array", "null")}
+_ALONE: Final = {name: frozenset((name,)) for name in _NAMES}
 _OF_VALUES: Final = (
     (bool, "boolean"),
     (str, "string"),
@@ -112,6 +113,17 @@ class SchemaNode:
             self._budget = 1_000
             self._other = self._child(self._find_other(self._schema, 0))
         return self._other
+
+    def types_of_member(self, key: str) -> frozenset[str]:
+        """The allowed types of a member, which nearly all schemas name plainly."""
+        schema = self._schema
+        if schema is None:
+            return NO_TYPES
+        properties = schema.get("properties") if _is_mapping(schema) and "$ref" not in schema else None
+        declared = properties.get(key) if _is_mapping(properties) else None
+        named = declared.get("type") if _is_mapping(declared) and "$ref" not in declared else None
+        alone = _ALONE.get(named) if isinstance(named, str) else None
+        return self.member(key).types if alone is None else alone
 
     @property
     def items(self) -> SchemaNode:
@@ -273,10 +285,12 @@ class Tools:
 
     def schema(self, name: str, rules: SchemaRules) -> SchemaNode:
         """The `parameters` schema of a tool, read by a format's rules; one without types if the tool has none."""
-        if name not in self._by_name:
+        by_name = self._by_name
+        if name not in by_name:
             return SchemaNode(None, None, rules)
         key = name, id(rules)
-        if key not in self._schemas:
-            parameters = self._by_name[name]
-            self._schemas[key] = SchemaNode(parameters, parameters, rules)
-        return self._schemas[key]
+        node = self._schemas.get(key)
+        if node is None:
+            parameters = by_name[name]
+            node = self._schemas[key] = SchemaNode(parameters, parameters, rules)
+        return node

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-from sluicegate.core.patterns import CUT, SPACE_CLASS, WHITE_SPACE, Cut, Markers, Run
+from sluicegate.core.patterns import CUT, RUN_LIMIT, SPACE_CLASS, WHITE_SPACE, Cut, Markers, Run
 from sluicegate.core.window import Window
 
 SUFFIX: Final = "\0"
@@ -67,6 +67,8 @@ class Captured(Struct, frozen=True, gc=False):
     def trimmed(self) -> Captured:
         """The same without white space around it."""
         text = self.text.strip(WHITE_SPACE)
+        if len(text) == len(self.text):
+            return self
         if not text:
             return Captured("", self.start, self.start)
         begin = len(self.text) - len(self.text.lstrip(WHITE_SPACE))
@@ -79,35 +81,62 @@ _ATTRIBUTE: Final = re.compile(rf'(?<=[{SPACE_CLASS}])(\w+)="([^"]*)"').finditer
 
 
 class Sequence:
-    """Parts that follow one another."""
+    """Parts that follow one another.
 
-    __slots__ = ("_readers", "_texts", "_whole", "parts")
+    `expression` is the regular expression of parts that are wholly there; it may match less than they do, never
+    something else. What it matches is a tag if `captured` or `texts` say so.
+    """
+
+    __slots__ = ("_attributed", "_captures", "_readers", "_suffixed", "_whole", "expression", "parts")
 
     def __init__(self, *parts: Part) -> None:
         self.parts = parts
         self._readers: list[_Literal | _Run | _UntilLiteral | _OneOf] = [_reader(part) for part in parts]
+        self.expression = _expressions(parts)
         # A tag that lies in the window as a whole is matched at once; most do.
-        expressions = [_expression(part) for part in parts]
-        self._whole = None if None in expressions else re.compile("".join(filter(None, expressions))).match
-        self._texts = [part for part in parts if isinstance(part, Text | Until | OneOf)]
+        self._whole = re.compile(self.expression).match
+        self._suffixed = _SUFFIX_GROUP in self.expression
+        self._captures = [part for part in parts if not isinstance(part, str | Run)]
+        self._attributed = any(isinstance(part, Attributes) for part in parts)
+
+    def captured(self, found: re.Match[str], suffix: str, base: int) -> Captures | None:
+        """What the parts captured in a match of `expression`, None if it is no tag with this `suffix`.
+
+        `base` is the raw offset at which the text starts.
+        """
+        if self._suffixed and found["suffix"] != suffix:
+            return None
+        captures: Captures = {}
+        for part in self._captures:
+            name = _ATTRIBUTES if isinstance(part, Attributes) else part.name
+            start, end = found.span(name)
+            if not isinstance(part, Attributes):
+                captures[name] = Captured(found[name], base + start, base + end)
+            elif not _read_attributes(part, found[name], base + start, captures):
+                return None
+        return captures
+
+    def texts(self, found: re.Match[str], suffix: str) -> dict[str, str] | None:
+        """The same without the places, quicker; it may hold more."""
+        if self._suffixed and found["suffix"] != suffix:
+            return None
+        if not self._attributed:
+            return found.groupdict()
+        captures = self.captured(found, suffix, 0)
+        return None if captures is None else {name: captured.text for name, captured in captures.items()}
 
     def read(self, window: Window, suffix: str = "") -> Generator[None, None, Captures | Cut | None]:
         """Read and consume the parts: what they captured, None where the text does not go on so, `CUT` at its end.
 
         The window must keep what is consumed.
         """
-        captures: Captures = {}
-        found = None if self._whole is None else self._whole(window.text, window.pos)
+        found = self._whole(window.text, window.pos)
         if found is not None and found.end() < len(window.text):
-            for part in self._texts:
-                text = found[part.name]
-                if not isinstance(part, OneOf) and any(literal in text for literal in part.without):
-                    return None
-                captures[part.name] = Captured(
-                    text, window.base + found.start(part.name), window.base + found.end(part.name)
-                )
-            window.pos = found.end()
-            return captures
+            captured = self.captured(found, suffix, window.base)
+            if captured is not None:
+                window.pos = found.end()
+                return captured
+        captures: Captures = {}
         for reader in self._readers:
             done = yield from reader.read(window, suffix, captures)
             if done is CUT:
@@ -117,19 +146,35 @@ class Sequence:
         return captures
 
 
-def _expression(part: Part) -> str | None:
-    """The regular expression of a part that is wholly there; it may match less than the part, never something else."""
+_ATTRIBUTES: Final = "attributes"
+_SUFFIX_GROUP: Final = f"(?P<suffix>(?::.{{1,{RUN_LIMIT}}}?)?)"
+
+
+def _expressions(parts: tuple[Part, ...]) -> str:
+    """The regular expression of parts that follow one another; all their suffixes are the same."""
+    expression = "".join(map(_expression, parts))
+    return expression.replace(SUFFIX, _SUFFIX_GROUP, 1).replace(SUFFIX, "(?P=suffix)")
+
+
+def _expression(part: Part) -> str:
+    """The regular expression of a part that is wholly there; a suffix stays as it is written in the part."""
     if isinstance(part, str):
-        return None if SUFFIX in part else re.escape(part)
+        return SUFFIX.join(map(re.escape, part.split(SUFFIX)))
     if isinstance(part, Run):
         return f"[{part.characters}]{{{part.at_least},}}+"
-    if isinstance(part, Text):
-        return f"(?P<{part.name}>[{part.characters}]++)"
     if isinstance(part, OneOf):
         return f"(?P<{part.name}>{'|'.join(map(re.escape, part.words))})"
-    if isinstance(part, Until):
-        return f"(?P<{part.name}>[^{re.escape(part.literal[0])}]*+){re.escape(part.literal)}"
-    return None
+    if isinstance(part, Text):
+        return f"(?P<{part.name}>(?>{_without(part.characters, part.without)}+))"
+    name = _ATTRIBUTES if isinstance(part, Attributes) else part.name
+    characters = f"^{re.escape(part.literal[0])}"
+    without = tuple(literal for literal in part.without if literal[0] != part.literal[0])
+    return f"(?P<{name}>(?>{_without(characters, without)}*)){re.escape(part.literal)}"
+
+
+def _without(characters: str, literals: tuple[str, ...]) -> str:
+    """The expression of one of the characters at which none of the literals begins."""
+    return f"(?:(?!{'|'.join(map(re.escape, literals))})[{characters}])" if literals else f"[{characters}]"
 
 
 def _reader(part: Part) -> _Literal | _Run | _UntilLiteral | _OneOf:
@@ -233,13 +278,14 @@ class _UntilLiteral:
         if isinstance(self.part, Until):
             captures[self.part.name] = Captured(text, start, start + len(text))
             return True
-        return self._attributes(self.part, text, start, captures)
+        return _read_attributes(self.part, text, start, captures)
 
-    @staticmethod
-    def _attributes(part: Attributes, text: str, start: int, captures: Captures) -> bool:
-        for found in _ATTRIBUTE(text):
-            name = part.captures.get(found[1])
-            if name is not None and name not in captures:
-                value = found[2].replace("&quot;", '"').replace("&amp;", "&")
-                captures[name] = Captured(value, start + found.start(2), start + found.end(2))
-        return all(name in captures for name in part.required)
+
+def _read_attributes(part: Attributes, text: str, start: int, captures: Captures) -> bool:
+    """Capture the attributes in a text that starts at raw offset `start`; whether those that must be there are."""
+    for found in _ATTRIBUTE(text):
+        name = part.captures.get(found[1])
+        if name is not None and name not in captures:
+            value = found[2].replace("&quot;", '"').replace("&amp;", "&")
+            captures[name] = Captured(value, start + found.start(2), start + found.end(2))
+    return all(name in captures for name in part.required)

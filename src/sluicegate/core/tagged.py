@@ -19,6 +19,7 @@ from sluicegate.core.sequence import Sequence
 from sluicegate.core.tagged_call import Branches, CallReading, branch
 from sluicegate.core.tagged_value import ValueReader, ValueSyntax
 from sluicegate.core.tags import Tag, suffix_of
+from sluicegate.core.typical_call import TypicalCall
 from sluicegate.core.values import Conversion
 
 
@@ -63,6 +64,7 @@ class Tagged(BlockFormat):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self.typical_call = TypicalCall(self)
         self.value_reader = ValueReader(self.values, self.layout.end_tokens, sectioned=self.sectioned)
         item, closer = self.values.item, branch("closer", self.closer)
         wrapper_end = () if self.wrapper_end is None else (branch("wrapper_end", self.wrapper_end),)
@@ -86,6 +88,8 @@ class Tagged(BlockFormat):
         head = self.heads[opener.literal]
         begins = self.preamble
         call = session.call()
+        if self.typical_call.read(session, call, opener.literal, suffix):
+            return
         session.take(len(opener.literal))
         while True:
             reading = CallReading(self, session, call, suffix)

@@ -42,7 +42,10 @@ class Opener:
         """Whether the literal, which is next in the window, opens a block: the match of the condition in a tuple,
         `CUT` if the text ends before that is decided, or None. It stays in the window: it is text if it does not count.
         """
-        found = yield from recognise(window, self.literal, (self,), None)
+        found = recognise(window, self.literal, (self,), None)
+        while found is None:
+            yield
+            found = recognise(window, self.literal, (self,), None)
         if found.verdict == "cut":
             return CUT
         return (found.match,) if found.verdict == "counts" else None
@@ -88,48 +91,45 @@ def suffix_of(match: Match[str] | None) -> str:
 
 def recognise(
     window: Window, literal: str, forms: Sequence[Form], section: str | None, *, sectioned: bool = False
-) -> Generator[None, None, Recognised]:
-    """Decide what the literal at the window's position is; nothing is consumed.
+) -> Recognised | None:
+    """What the literal at the window's position is, None if that takes more text; nothing is consumed.
 
     Of several forms the first that fits counts. With `sectioned` markers count inside a section if they carry its
     suffix (`section`, None outside), and outside if they carry a suffix.
     """
-    while True:
-        text, at = window.text, window.pos + len(literal)
-        undecided = False
-        mention = TEXT
-        for form in forms:
-            size = len(literal)
-            match: Match[str] | None = None
-            if form.rest is not None:
-                match = form.rest.match(text, at)
-                if match is None:
-                    waits = form.rest.may_match(text, at) is not None
-                    if isinstance(form, Tag) and form.alone and (window.final or not waits):
-                        return Recognised("counts", form, size)
-                    undecided = undecided or waits
-                    continue
-                size = match.end() - window.pos
-            here = not sectioned or _counts_in(section, form, suffix_of(match))
-            if isinstance(form, Tag):
-                if here:
-                    return Recognised("counts", form, size, match)
+    text, at = window.text, window.pos + len(literal)
+    undecided = False
+    mention = TEXT
+    for form in forms:
+        size = len(literal)
+        match: Match[str] | None = None
+        if form.rest is not None:
+            match = form.rest.match(text, at)
+            if match is None:
+                waits = form.rest.may_match(text, at) is not None
+                if isinstance(form, Tag) and form.alone and (window.final or not waits):
+                    return Recognised("counts", form, size)
+                undecided = undecided or waits
                 continue
-            mention = Recognised("mention", form, size)
-            if not here:
-                continue
-            if form.condition is None:
+            size = match.end() - window.pos
+        here = not sectioned or _counts_in(section, form, suffix_of(match))
+        if isinstance(form, Tag):
+            if here:
                 return Recognised("counts", form, size, match)
-            condition = form.condition.match(text, window.pos + size)
-            if condition is not None:
-                return Recognised("counts", form, size, condition)
-            if form.condition.may_match(text, window.pos + size) is not None:
+            continue
+        condition = form.condition
+        if here and condition is not None:
+            found = condition.match(text, window.pos + size)
+            if found is not None:
+                return Recognised("counts", form, size, found)
+            if condition.may_match(text, window.pos + size) is not None:
                 if window.final:
                     return Recognised("cut", form, size)
                 undecided = True
-        if not undecided or window.final:
-            return mention
-        yield
+        elif here:
+            return Recognised("counts", form, size, match)
+        mention = Recognised("mention", form, size)
+    return mention if window.final or not undecided else None
 
 
 def _counts_in(section: str | None, form: Form, suffix: str) -> bool:

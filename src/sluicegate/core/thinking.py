@@ -49,7 +49,10 @@ class ChannelReader:
             literal, at = self._markers.find(window.text, window.pos, window.final)
             window.pos = at
             if literal is not None:
-                found = yield from recognise(window, literal, self._forms[literal], None)
+                found = recognise(window, literal, self._forms[literal], None)
+                if found is None:
+                    yield
+                    continue
                 if found.form is self._channel.closer:
                     break
                 if found.form is None:

@@ -26,6 +26,7 @@ _NUMBER: Final = re.compile(
     r"(?P<sign>[-+]?)(?=\.?[0-9])(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?(?P<exponent>(?:[eE][-+]?[0-9]+)?)"
 ).fullmatch
 _INTEGER: Final = re.compile(r"([-+]?)([0-9]+)").fullmatch
+_KINDS: Final = {"{": "object", "[": "array", '"': "string", "t": "boolean", "f": "boolean", "n": "null"}
 _INTEGRAL: Final = re.compile(r"([-+]?)([0-9]+)(?:\.0+)?").fullmatch
 
 
@@ -74,14 +75,15 @@ class Conversion(Struct, frozen=True):
 
 def fits(json: str, types: frozenset[str]) -> bool:
     """Whether a JSON value is of one of the types; any value fits where no type is named."""
+    if not types:
+        return True
     kind = kind_of(json)
-    return not types or kind in types or (kind == "integer" and "number" in types)
+    return kind in types or (kind == "integer" and "number" in types)
 
 
 def kind_of(json: str) -> str:
     """The type of a JSON value by its name in JSON Schema; `5.0` is an integer, `1e3` a number."""
-    named = {"{": "object", "[": "array", '"': "string", "t": "boolean", "f": "boolean", "n": "null"}
-    return named.get(json[0]) or ("integer" if _INTEGRAL(json) is not None else "number")
+    return _KINDS.get(json[0]) or ("integer" if _INTEGRAL(json) is not None else "number")
 
 
 def read_json(text: str, around: int, duplicates: list[str]) -> str | None:
