@@ -170,7 +170,8 @@ class RemoteAdmission:
         """Give a place back, or stop waiting for it."""
         if ticket in self._held:
             self._held.remove(ticket)
-        elif self._remote.pop(ticket, None) is not None:
+        elif ticket in self._remote:
+            del self._remote[ticket]
             self._send(Leave(ticket))
 
     # ------------------------------------------------------------ the supervisor

@@ -73,7 +73,8 @@ class SharedAdmission:
         """A process has ended: all its places are free."""
         self._holders.discard(holder)
         self._questions = deque(entry for entry in self._questions if entry[0] is not holder)
-        for ticket in [*holder.tickets.values()]:
+        # Those that wait go first, or they would get the places of the others.
+        for ticket in sorted(holder.tickets.values(), key=lambda ticket: ticket.state is not State.WAITING):
             ticket.on_change = None
             self._gate.leave(ticket)
         holder.tickets.clear()
