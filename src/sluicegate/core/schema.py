@@ -8,10 +8,9 @@ set means that the schema names no type. Whatever a caller passes as a schema, r
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeGuard
 from urllib.parse import unquote
-
-from msgspec import Struct
 
 NO_TYPES: Final[frozenset[str]] = frozenset()
 REFERENCE_LIMIT: Final = 16
@@ -42,14 +41,15 @@ TYPE_ALIASES: Final = {
 """Type names of programming languages that callers write in schemas."""
 
 
-class SchemaRules(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class SchemaRules:
     """How a format's page reads schemas.
 
     `aliases` are type names beside those of JSON Schema; with `fold_case` names count in any case.
     `members_in_branches` looks for a member also in the branches of `anyOf`, `oneOf` and `allOf`.
     """
 
-    aliases: Mapping[str, str] = {}
+    aliases: Mapping[str, str] = field(default_factory=dict[str, str])
     fold_case: bool = False
     members_in_branches: bool = False
 
@@ -117,8 +117,6 @@ class SchemaNode:
     def types_of_member(self, key: str) -> frozenset[str]:
         """The allowed types of a member, which nearly all schemas name plainly."""
         schema = self._schema
-        if schema is None:
-            return NO_TYPES
         properties = schema.get("properties") if _is_mapping(schema) and "$ref" not in schema else None
         declared = properties.get(key) if _is_mapping(properties) else None
         named = declared.get("type") if _is_mapping(declared) and "$ref" not in declared else None
@@ -266,14 +264,16 @@ class Tools:
     @property
     def _by_name(self) -> dict[str, Any]:
         """The `parameters` of each tool, made when they are first asked for."""
-        if self._index is None:
-            self._index = {}
+        index = self._index
+        if index is None:
+            index = self._index = {}
             for tool in self._tools or ():
                 function = tool.get("function") if _is_mapping(tool) else None
-                name = function.get("name") if _is_mapping(function) else None
-                if isinstance(name, str) and _is_mapping(function):
-                    self._index.setdefault(name, function.get("parameters"))
-        return self._index
+                if _is_mapping(function):
+                    name = function.get("name")
+                    if isinstance(name, str) and name not in index:
+                        index[name] = function.get("parameters")
+        return index
 
     def declares(self, name: str) -> bool:
         """Whether a tool of this name is declared."""

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator
+from dataclasses import dataclass
 from typing import Final, TypeAlias
-
-from msgspec import Struct
 
 from sluicegate.core.patterns import CUT, RUN_LIMIT, SPACE_CLASS, WHITE_SPACE, Cut, Markers, Run
 from sluicegate.core.window import Window
@@ -19,7 +18,8 @@ SUFFIX: Final = "\0"
 """Stands in a literal for the suffix that all tags of one call carry."""
 
 
-class Text(Struct, frozen=True):
+@dataclass(frozen=True)
+class Text:
     """One or more of the `characters` (the inside of a character class), none of the literals `without` in them."""
 
     name: str
@@ -27,7 +27,8 @@ class Text(Struct, frozen=True):
     without: tuple[str, ...] = ()
 
 
-class Until(Struct, frozen=True):
+@dataclass(frozen=True)
+class Until:
     """Any text up to `literal`, which is consumed, too; one of the literals `without` may not stand in it."""
 
     name: str
@@ -35,14 +36,16 @@ class Until(Struct, frozen=True):
     without: tuple[str, ...] = ()
 
 
-class OneOf(Struct, frozen=True):
+@dataclass(frozen=True)
+class OneOf:
     """One of several words; none begins another one."""
 
     name: str
     words: tuple[str, ...]
 
 
-class Attributes(Struct, frozen=True):
+@dataclass(frozen=True)
+class Attributes:
     """Attributes `word="…"` in any order up to `literal`, captured by the names of `captures` (word -> name).
 
     `&quot;` and `&amp;` are decoded in their values. Those in `required` must be there; other words are passed over.
@@ -57,12 +60,15 @@ class Attributes(Struct, frozen=True):
 Part: TypeAlias = "str | Run | Text | Until | OneOf | Attributes"
 
 
-class Captured(Struct, frozen=True, gc=False):
+class Captured:
     """A captured part: its text and its place, as offsets in the raw text."""
 
-    text: str
-    start: int
-    end: int
+    __slots__ = ("end", "start", "text")
+
+    def __init__(self, text: str, start: int, end: int) -> None:
+        self.text = text
+        self.start = start
+        self.end = end
 
     def trimmed(self) -> Captured:
         """The same without white space around it."""
@@ -87,7 +93,7 @@ class Sequence:
     something else. What it matches is a tag if `captured` or `texts` say so.
     """
 
-    __slots__ = ("_attributed", "_captures", "_readers", "_suffixed", "_whole", "expression", "parts")
+    __slots__ = ("_attributes", "_names", "_readers", "_suffixed", "_whole", "expression", "parts")
 
     def __init__(self, *parts: Part) -> None:
         self.parts = parts
@@ -96,8 +102,8 @@ class Sequence:
         # A tag that lies in the window as a whole is matched at once; most do.
         self._whole = re.compile(self.expression).match
         self._suffixed = _SUFFIX_GROUP in self.expression
-        self._captures = [part for part in parts if not isinstance(part, str | Run)]
-        self._attributed = any(isinstance(part, Attributes) for part in parts)
+        self._names = [part.name for part in parts if isinstance(part, Text | Until | OneOf)]
+        self._attributes = next((part for part in parts if isinstance(part, Attributes)), None)
 
     def captured(self, found: re.Match[str], suffix: str, base: int) -> Captures | None:
         """What the parts captured in a match of `expression`, None if it is no tag with this `suffix`.
@@ -106,13 +112,13 @@ class Sequence:
         """
         if self._suffixed and found["suffix"] != suffix:
             return None
-        captures: Captures = {}
-        for part in self._captures:
-            name = _ATTRIBUTES if isinstance(part, Attributes) else part.name
-            start, end = found.span(name)
-            if not isinstance(part, Attributes):
-                captures[name] = Captured(found[name], base + start, base + end)
-            elif not _read_attributes(part, found[name], base + start, captures):
+        captures = {
+            name: Captured(found[name], base + found.start(name), base + found.end(name)) for name in self._names
+        }
+        attributes = self._attributes
+        if attributes is not None:
+            start = base + found.start(_ATTRIBUTES)
+            if not _read_attributes(attributes, found[_ATTRIBUTES], start, captures):
                 return None
         return captures
 
@@ -120,7 +126,7 @@ class Sequence:
         """The same without the places, quicker; it may hold more."""
         if self._suffixed and found["suffix"] != suffix:
             return None
-        if not self._attributed:
+        if self._attributes is None:
             return found.groupdict()
         captures = self.captured(found, suffix, 0)
         return None if captures is None else {name: captured.text for name, captured in captures.items()}
@@ -138,7 +144,9 @@ class Sequence:
                 return captured
         captures: Captures = {}
         for reader in self._readers:
-            done = yield from reader.read(window, suffix, captures)
+            start = window.offset
+            while (done := reader.read(window, suffix, captures, start)) is None:
+                yield
             if done is CUT:
                 return CUT
             if not done:
@@ -189,23 +197,22 @@ def _reader(part: Part) -> _Literal | _Run | _UntilLiteral | _OneOf:
     return _UntilLiteral(part)
 
 
-Done: TypeAlias = "bool | Cut"
+Done: TypeAlias = "bool | Cut | None"
+"""What a reader of a part says: whether the part is there, `CUT` at the end of the text, None if it takes more text."""
 
 
 class _Literal:
     def __init__(self, literal: str) -> None:
         self.literal = literal
 
-    def read(self, window: Window, suffix: str, _captures: Captures) -> Generator[None, None, Done]:
+    def read(self, window: Window, suffix: str, _captures: Captures, _start: int) -> Done:
         literal = self.literal.replace(SUFFIX, suffix)
-        while not window.text.startswith(literal, window.pos):
-            if not literal.startswith(window.text[window.pos : window.pos + len(literal)]):
-                return False
-            if window.final:
-                return CUT
-            yield
-        window.pos += len(literal)
-        return True
+        if window.text.startswith(literal, window.pos):
+            window.pos += len(literal)
+            return True
+        if not literal.startswith(window.text[window.pos : window.pos + len(literal)]):
+            return False
+        return CUT if window.final else None
 
 
 class _Run:
@@ -215,45 +222,37 @@ class _Run:
         self.name = name
         self.without = without
 
-    def read(self, window: Window, _suffix: str, captures: Captures) -> Generator[None, None, Done]:
-        start = window.offset
-        while True:
-            found = self.run(window.text, window.pos)
-            assert found is not None
-            window.pos = found.end()
-            ended = window.pos < len(window.text)
-            if ended or window.final:
-                break
-            yield
+    def read(self, window: Window, _suffix: str, captures: Captures, start: int) -> Done:
+        found = self.run(window.text, window.pos)
+        assert found is not None
+        window.pos = found.end()
+        ended = window.pos < len(window.text)
+        if not (ended or window.final):
+            return None
         end = window.offset
         if self.name:
             text = window.slice(start, end)
             if any(literal in text for literal in self.without):
                 return False
             captures[self.name] = Captured(text, start, end)
-        if not ended:
-            return CUT
-        return end - start >= self.at_least
+        return end - start >= self.at_least if ended else CUT
 
 
 class _OneOf:
     def __init__(self, part: OneOf) -> None:
         self.part = part
 
-    def read(self, window: Window, _suffix: str, captures: Captures) -> Generator[None, None, Done]:
-        while True:
-            text, pos = window.text, window.pos
-            for word in self.part.words:
-                if text.startswith(word, pos):
-                    captures[self.part.name] = Captured(word, window.offset, window.offset + len(word))
-                    window.pos += len(word)
-                    return True
-            rest = text[pos : pos + max(map(len, self.part.words))]
-            if not any(word.startswith(rest) for word in self.part.words):
-                return False
-            if window.final:
-                return CUT
-            yield
+    def read(self, window: Window, _suffix: str, captures: Captures, start: int) -> Done:
+        text, pos = window.text, window.pos
+        for word in self.part.words:
+            if text.startswith(word, pos):
+                captures[self.part.name] = Captured(word, start, start + len(word))
+                window.pos += len(word)
+                return True
+        rest = text[pos : pos + max(map(len, self.part.words))]
+        if not any(word.startswith(rest) for word in self.part.words):
+            return False
+        return CUT if window.final else None
 
 
 class _UntilLiteral:
@@ -261,16 +260,10 @@ class _UntilLiteral:
         self.part = part
         self.markers = Markers((part.literal, *part.without))
 
-    def read(self, window: Window, _suffix: str, captures: Captures) -> Generator[None, None, Done]:
-        start = window.offset
-        while True:
-            literal, at = self.markers.find(window.text, window.pos, window.final)
-            window.pos = at
-            if literal is not None:
-                break
-            if window.final:
-                return CUT
-            yield
+    def read(self, window: Window, _suffix: str, captures: Captures, start: int) -> Done:
+        literal, window.pos = self.markers.find(window.text, window.pos, window.final)
+        if literal is None:
+            return CUT if window.final else None
         if literal != self.part.literal:
             return False
         text = window.slice(start, window.offset)
@@ -286,6 +279,8 @@ def _read_attributes(part: Attributes, text: str, start: int, captures: Captures
     for found in _ATTRIBUTE(text):
         name = part.captures.get(found[1])
         if name is not None and name not in captures:
-            value = found[2].replace("&quot;", '"').replace("&amp;", "&")
+            value = found[2]
+            if "&" in value:
+                value = value.replace("&quot;", '"').replace("&amp;", "&")
             captures[name] = Captured(value, start + found.start(2), start + found.end(2))
     return all(name in captures for name in part.required)

@@ -34,46 +34,41 @@ def branch(action: Action, tag: Tag) -> Branch:
     return action, tag.literal, tag.rest
 
 
-def skip_space(window: Window) -> Generator[None, None, str]:
-    """Consume white space; returns the next character, "" at the end of the text."""
-    while True:
-        found = _SPACE(window.text, window.pos)
-        assert found is not None
-        window.pos = found.end()
-        if window.pos < len(window.text):
-            return window.text[window.pos]
-        if window.final:
-            return ""
-        yield
+def pass_space(window: Window) -> bool:
+    """Consume white space; whether its end is there."""
+    found = _SPACE(window.text, window.pos)
+    assert found is not None
+    window.pos = found.end()
+    return window.pos < len(window.text) or window.final
 
 
 def choose(
     window: Window, branches: Branches, suffix: str, *, cut_is_none: bool = False
-) -> Generator[None, None, tuple[Action | None, int]]:
-    """Which tag comes next, and its length; it stays in the window. None if there is none.
+) -> tuple[Action | None, int] | None:
+    """Which tag comes next, and its length; it stays in the window. No action if there is none, None if that takes
+    more text.
 
     Raises `CutOff` if the text ends before that is decided, unless `cut_is_none`.
     """
-    while True:
-        text, pos = window.text, window.pos
-        undecided = False
-        for action, literal, rest in branches:
-            if not text.startswith(literal, pos):
-                undecided = undecided or literal.startswith(text[pos : pos + len(literal)])
-                continue
-            end = pos + len(literal)
-            if rest is None:
-                return action, len(literal)
-            match = rest.match(text, end)
-            if match is None:
-                undecided = undecided or rest.may_match(text, end) is not None
-            elif suffix_of(match) == suffix:
-                return action, match.end() - pos
-        if not undecided or (window.final and cut_is_none):
-            return None, 0
-        if window.final:
-            raise CutOff
-        yield
+    text, pos = window.text, window.pos
+    undecided = False
+    for action, literal, rest in branches:
+        if not text.startswith(literal, pos):
+            undecided = undecided or literal.startswith(text[pos : pos + len(literal)])
+            continue
+        end = pos + len(literal)
+        if rest is None:
+            return action, len(literal)
+        match = rest.match(text, end)
+        if match is None:
+            undecided = undecided or rest.may_match(text, end) is not None
+        elif suffix_of(match) == suffix:
+            return action, match.end() - pos
+    if undecided and not window.final:
+        return None
+    if undecided and not cut_is_none:
+        raise CutOff
+    return None, 0
 
 
 class CallReading:
@@ -138,13 +133,17 @@ class CallReading:
         schema = self._session.context.tools.schema(name, table.schema_rules)
         branches = table.body
         while True:
-            following = yield from skip_space(window)
-            if following == "{" and table.json_body and not call.written:
+            while not pass_space(window):
+                yield
+            if table.json_body and not call.written and window.text.startswith("{", window.pos):
                 yield from self._read_json_body()
-                yield from skip_space(window)
+                while not pass_space(window):
+                    yield
                 branches = table.behind_json_body
             end = window.offset
-            action, size = yield from choose(window, branches, self._suffix)
+            while (found := choose(window, branches, self._suffix)) is None:
+                yield
+            action, size = found
             if action is None:
                 raise Malformed("the call does not go on with one of its tags", end)
             call.announce(name)
@@ -194,14 +193,14 @@ class CallReading:
             named = captures.get(table.type_name)
             is_text = named is None or named.text in table.text_types
         else:
-            types = schema.member(key).types
+            types = schema.types_of_member(key)
             is_text = "string" in types
         open_keys: tuple[str, ...] = ()
         if table.values.declared_items:
             open_keys = tuple(declared for declared in schema.declared if declared not in self._given)
         value = window.offset
         if is_text:
-            text = TextValue(call.write, frame=table.values.frame, nullable="null" in types)
+            text = TextValue(call.written.append, frame=table.values.frame, nullable="null" in types)
             end = yield from table.value_reader.find_end(self._session, text.write, self._suffix, open_keys)
             text.finish()
         else:
@@ -242,7 +241,9 @@ class CallReading:
         json_end = yield from self._read_json()
         if json_end is not None:
             closer = window.offset
-            action, size = yield from choose(window, self._table.behind_json, self._suffix, cut_is_none=True)
+            while (found := choose(window, self._table.behind_json, self._suffix, cut_is_none=True)) is None:
+                yield
+            action, size = found
             if action == "value":
                 counts = yield from self._table.value_reader.counts(self._session, window.pos + size, self._suffix)
                 if counts:
@@ -263,7 +264,8 @@ class CallReading:
     def _read_json(self) -> Generator[None, None, int | None]:
         """Consume white space, a JSON value and white space; returns where the value ends, None if it is none."""
         window = self._window
-        yield from skip_space(window)
+        while not pass_space(window):
+            yield
         start = window.offset
         try:
             yield from JsonReader(self._session.context, around=1).value(_forget)
@@ -274,7 +276,8 @@ class CallReading:
                 raise Malformed(problem.message, start, problem.code) from None
             return None
         end = window.offset
-        yield from skip_space(window)
+        while not pass_space(window):
+            yield
         return end
 
     def read_behind(self, *, after_fault: bool = False) -> Generator[None, None, bool]:
@@ -288,8 +291,11 @@ class CallReading:
             return False
         required = table.wrapper == "required" and not after_fault
         end = window.offset
-        yield from skip_space(window)
-        action, size = yield from choose(window, table.behind_call, "", cut_is_none=not required)
+        while not pass_space(window):
+            yield
+        while (found := choose(window, table.behind_call, "", cut_is_none=not required)) is None:
+            yield
+        action, size = found
         if action == "wrapper_end":
             window.pos += size
         elif action is None:

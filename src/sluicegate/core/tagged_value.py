@@ -10,24 +10,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Generator, Iterable
+from dataclasses import dataclass
 from re import Match
 from typing import Final, Literal, TypeAlias
-
-from msgspec import Struct
 
 from sluicegate.core.block_fault import CutOff, Malformed
 from sluicegate.core.blocks import Session
 from sluicegate.core.errors import InvalidDialect
 from sluicegate.core.patterns import SPACE_CLASS, WHITE_SPACE, Markers, Pattern
 from sluicegate.core.tags import Tag, suffix_of
-from sluicegate.core.white_space import skip_space
 
 _SPACE: Final = re.compile(f"[{SPACE_CLASS}]*").match
 
 SignKind: TypeAlias = Literal["closer", "call_closer", "early_closer", "item", "start", "section", "section_end"]
 
 
-class Sign(Struct, frozen=True):
+@dataclass(frozen=True)
+class Sign:
     """A literal that means something inside a value, `newline` with the template's line break before it."""
 
     kind: SignKind
@@ -37,15 +36,21 @@ class Sign(Struct, frozen=True):
 
 
 class Signs:
-    """The signs that are searched for together."""
+    """The signs that are searched for together.
 
-    __slots__ = ("_forms", "_markers")
+    `first` is the character that all begin with, "" if they differ; with `breaks` a line break may stand before it.
+    """
+
+    __slots__ = ("_forms", "_markers", "breaks", "first")
 
     def __init__(self, signs: Iterable[Sign]) -> None:
         self._forms: dict[str, list[Sign]] = {}
         for sign in signs:
             self._forms.setdefault(sign.literal, []).append(sign)
         self._markers = Markers(self._forms)
+        self.breaks = any(literal.startswith("\n") for literal in self._forms)
+        firsts = {literal.removeprefix("\n")[0] for literal in self._forms}
+        self.first = firsts.pop() if len(firsts) == 1 else ""
 
     def find(self, text: str, pos: int, final: bool, suffix: str) -> tuple[Sign | None, int, int, Match[str] | None]:
         """The next sign, its start and end, and the match of its variable part; None and from where text is held.
@@ -70,7 +75,8 @@ class Signs:
             pos = at + 1
 
 
-class ValueSyntax(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class ValueSyntax:
     """How a format's values end.
 
     `closer` ends a value where `continues` matches behind it. `call_closer` is where it ended if its closer was
@@ -115,20 +121,26 @@ def _signs(kind: SignKind, tag: Tag, before: tuple[str, ...]) -> Iterable[Sign]:
     return (Sign(kind, newline + tag.literal, tag.rest, len(newline)) for newline in before)
 
 
-class End(Struct, frozen=True):
+class End:
     """Where a value ends, as raw offset; `by` says at what. The window stands where the call goes on."""
 
-    at: int
-    by: Literal["closer", "item", "call_closer"]
+    __slots__ = ("at", "by")
+
+    def __init__(self, at: int, by: Literal["closer", "item", "call_closer"]) -> None:
+        self.at = at
+        self.by = by
 
 
-class CallCloser(Struct, frozen=True):
+class CallCloser:
     """A call closer K inside an open value, in raw offsets: where the value would end, where K starts and ends."""
 
-    value_end: int
-    start: int
-    end: int
-    weak: bool = False
+    __slots__ = ("end", "start", "value_end", "weak")
+
+    def __init__(self, value_end: int, start: int, end: int, weak: bool = False) -> None:
+        self.value_end = value_end
+        self.start = start
+        self.end = end
+        self.weak = weak
 
 
 Write: TypeAlias = Callable[[str], object]
@@ -162,10 +174,20 @@ class ValueReader:
         window = session.window
         limit = session.context.held_text_limit
         section = session.section
+        first, breaks = self._inside.first, self._inside.breaks
         damage = -1
         if close is not None and self._is_known(session, close, open_keys):
             return self._forgotten(session, close, damage)
         while True:
+            if close is None:
+                # Most chunks hold nothing that may begin a sign.
+                text = window.text
+                while text.find(first, window.pos) < 0 and not (window.final or (breaks and text[-1:] == "\n")):
+                    if len(text) > window.pos:
+                        write(text[window.pos :])
+                        window.pos = len(text)
+                    yield
+                    text = window.text
             signs = self._inside if close is None else self._behind
             sign, at, end, match = signs.find(window.text, window.pos, window.final, suffix)
             if close is None:
@@ -249,18 +271,24 @@ class ValueReader:
         """
         window = session.window
         window.pos = end
-        last = yield from skip_space(window)
         continues = self.syntax.continues
+        last = ""
         while True:
-            match = continues.match(window.text, window.pos)
-            if match is not None:
-                if suffix_of(match) == suffix:
-                    return True
-                break
-            if continues.may_match(window.text, window.pos) is None:
-                break
-            if window.final:
-                return None
+            space = _SPACE(window.text, window.pos)
+            assert space is not None
+            if space.end() > window.pos:
+                window.pos = space.end()
+                last = window.text[window.pos - 1]
+            if window.pos < len(window.text) or window.final:
+                match = continues.match(window.text, window.pos)
+                if match is not None:
+                    if suffix_of(match) == suffix:
+                        return True
+                    break
+                if continues.may_match(window.text, window.pos) is None:
+                    break
+                if window.final:
+                    return None
             yield
         if last == "\n":
             window.rewind(window.offset - 1)

@@ -16,7 +16,7 @@ from sluicegate.core.blocks import Session
 from sluicegate.core.call import CallBuilder
 from sluicegate.core.json_reader import quote
 from sluicegate.core.patterns import SPACE_CLASS, WHITE_SPACE, Matcher
-from sluicegate.core.schema import NO_TYPES, SchemaNode
+from sluicegate.core.schema import NO_TYPES
 from sluicegate.core.tags import Tag, suffix_of
 from sluicegate.core.values import TooDeep, Value, strict_json
 
@@ -99,19 +99,27 @@ class TypicalCall:
             return False
         name = captures["name"].trimmed() if table.trim_names else captures["name"]
         schema = session.context.tools.schema(name.text, table.schema_rules)
+        item_syntax = table.item
         pos = body = head.end()
         members: dict[str, str] = {}
-        while (item := self._item(text, pos)) is not None:
+        next_item, next_sign, goes_on, closer = self._item, self._sign, self._behind, self._closer
+        while (item := next_item(text, pos)) is not None:
             start = item.end()
-            sign = self._sign(text, start)
-            behind = None if sign is None or sign[0] != self._closer else self._behind(text, sign.end())
-            captured = table.item.texts(item, written)
-            if sign is None or behind is None or captured is None or (self._suffixed and suffix_of(behind) != suffix):
+            captured = item_syntax.texts(item, written)
+            sign = next_sign(text, start)
+            if captured is None or sign is None or sign[0] != closer:
                 return False
-            key = captured["key"].strip(WHITE_SPACE) if table.trim_keys else captured["key"]
-            types = self._types(schema, key, captured)
-            json = None if key in members else self._value(text[start : sign.start()], types)
-            if json is None or not (key or table.empty_keys):
+            behind = goes_on(text, sign.end())
+            if behind is None or (self._suffixed and suffix_of(behind) != suffix):
+                return False
+            key = captured["key"]
+            if table.trim_keys:
+                key = key.strip(WHITE_SPACE)
+            if key in members or not (key or table.empty_keys):
+                return False
+            types = self._named_types(captured) if table.type_name else schema.types_of_member(key)
+            json = self._value(text[start : sign.start()], types)
+            if json is None:
                 return False
             members[key] = json
             pos = behind.end()
@@ -127,12 +135,10 @@ class TypicalCall:
         call.end(name.text, arguments)
         return True
 
-    def _types(self, schema: SchemaNode, key: str, captured: Mapping[str, str]) -> frozenset[str]:
-        """The types that the value of a member may have."""
-        table = self._table
-        if table.type_name:
-            return _TEXT if captured.get(table.type_name) in (None, *table.text_types) else NO_TYPES
-        return schema.types_of_member(key)
+    def _named_types(self, captured: Mapping[str, str]) -> frozenset[str]:
+        """The types of a value whose opening tag names one."""
+        name = captured.get(self._table.type_name)
+        return _TEXT if name is None or name in self._table.text_types else NO_TYPES
 
     def _value(self, text: str, types: frozenset[str]) -> str | None:
         """The JSON text of a value, None if reading it would leave something to report, or its end is not certain."""

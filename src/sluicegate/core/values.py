@@ -9,10 +9,9 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import isinf
 from typing import Final, TypeAlias
-
-from msgspec import Struct
 
 from sluicegate.core.context import Context
 from sluicegate.core.json_reader import JsonBroken, JsonReader, complete_value, quote
@@ -34,28 +33,31 @@ class TooDeep(Exception):
     """The value opens more containers than are allowed."""
 
 
-class Value(Struct):
+class Value:
     """One value's text and the types that its schema allows (empty: it names none).
 
     `around` counts the containers that are open around it, `duplicates` collects keys that it repeats (as JSON text).
+    `trimmed` is the text without white space around it.
     """
 
-    text: str
-    types: frozenset[str] = NO_TYPES
-    around: int = 1
-    duplicates: list[str] = []
+    __slots__ = ("around", "duplicates", "text", "trimmed", "types")
 
-    @property
-    def trimmed(self) -> str:
-        """The text without white space around it."""
-        return self.text.strip(WHITE_SPACE)
+    def __init__(
+        self, text: str, types: frozenset[str] = NO_TYPES, around: int = 1, duplicates: list[str] | None = None
+    ) -> None:
+        self.text = text
+        self.types = types
+        self.around = around
+        self.duplicates = [] if duplicates is None else duplicates
+        self.trimmed = text.strip(WHITE_SPACE)
 
 
 Reading: TypeAlias = Callable[[Value], "str | None"]
 """A reading of a value: its JSON text, or None if it does not apply. It may raise `TooDeep`."""
 
 
-class Conversion(Struct, frozen=True):
+@dataclass(frozen=True)
+class Conversion:
     """The readings of a format, tried in order. With `text_misfits` a value that stays text is always reported."""
 
     readings: tuple[Reading, ...]
@@ -83,7 +85,7 @@ def fits(json: str, types: frozenset[str]) -> bool:
 
 def kind_of(json: str) -> str:
     """The type of a JSON value by its name in JSON Schema; `5.0` is an integer, `1e3` a number."""
-    return _KINDS.get(json[0]) or ("integer" if _INTEGRAL(json) is not None else "number")
+    return _KINDS.get(json[0]) or ("integer" if json.isdigit() or _INTEGRAL(json) is not None else "number")
 
 
 def read_json(text: str, around: int, duplicates: list[str]) -> str | None:
@@ -182,18 +184,19 @@ def boolean_capitalised(value: Value) -> str | None:
 
 def integer_digits(value: Value) -> str | None:
     """Digits with a sign, where an integer is allowed; written without plus sign and leading zeros."""
-    found = _INTEGER(value.trimmed) if "integer" in value.types else None
-    return None if found is None else _integer(found)
+    return _integer(_INTEGER, value.trimmed) if "integer" in value.types else None
 
 
 def integral_number(value: Value) -> str | None:
     """The same, also with a fraction of zeros (`5.0`)."""
-    found = _INTEGRAL(value.trimmed) if "integer" in value.types else None
-    return None if found is None else _integer(found)
+    return _integer(_INTEGRAL, value.trimmed) if "integer" in value.types else None
 
 
-def _integer(found: re.Match[str]) -> str:
-    return ("-" if found[1] == "-" else "") + (found[2].lstrip("0") or "0")
+def _integer(form: Callable[[str], re.Match[str] | None], text: str) -> str | None:
+    if text.isdecimal() and text.isascii() and text[0] != "0":
+        return text
+    found = form(text)
+    return None if found is None else ("-" if found[1] == "-" else "") + (found[2].lstrip("0") or "0")
 
 
 def python_container(value: Value) -> str | None:
