@@ -7,7 +7,6 @@ how a block is read (`read_block`, the shape). Everything outside blocks is the 
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from re import Match
@@ -72,7 +71,7 @@ class Session:
 
 
 @dataclass(kw_only=True, eq=False)
-class BlockFormat(ABC):
+class BlockFormat:
     """A tool format: the table that all shapes share.
 
     `openers` begin blocks, `closers` are the other markers (stray ones are markup), `tags` are markers with a
@@ -136,12 +135,12 @@ class BlockFormat(ABC):
         """Read what counts only at the very start of an output; by default nothing does."""
         return ()
 
-    @abstractmethod
     def read_block(self, session: Session, opener: Opener, found: Match[str] | None) -> Steps:
         """Read the block whose opener is next in the window; `found` is the match of its condition.
 
         Ends when the block's calls and faults are done. The window then stands behind it.
         """
+        raise NotImplementedError
 
     def read(self, context: Context) -> Steps:
         """Read one output."""

@@ -31,13 +31,18 @@ _WORD_START: Final = re.compile(WORD_START).match
 class CallVisiblyBegins(Pattern):
     """White space, a name, `(`, and then `)` or a key and `=`. Names are dotted and dashed words with a limit."""
 
-    def __init__(self) -> None:
-        whole = rf"{_SPACE}{_NAME}{_SPACE}\({_SPACE}(?:\)|{_NAME}{_SPACE}=[^=])"
+    __slots__ = ()
+
+    @property
+    def expression(self) -> str:
+        """The regular expression of a whole match."""
+        return rf"{_SPACE}{_NAME}{_SPACE}\({_SPACE}(?:\)|{_NAME}{_SPACE}=[^=])"
+
+    @property
+    def beginning(self) -> str:
+        """The regular expression of every beginning of a match that reaches to the end of the text."""
         key = rf"(?:\Z|{_NAME_BEGINNING}|{_NAME}{_SPACE}=?\Z)"
-        beginning = rf"{_SPACE}(?:\Z|{_NAME_BEGINNING}|{_NAME}{_SPACE}(?:\Z|\({_SPACE}{key}))"
-        self.elements = ()
-        self.match = re.compile(whole).match
-        self.may_match = re.compile(beginning).match
+        return rf"{_SPACE}(?:\Z|{_NAME_BEGINNING}|{_NAME}{_SPACE}(?:\Z|\({_SPACE}{key}))"
 
 
 @dataclass(kw_only=True, eq=False)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Generator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Final, Literal
-
-from msgspec import Struct
 
 from sluicegate.core.call import CallBuilder
 from sluicegate.core.context import Context
@@ -17,7 +16,8 @@ from sluicegate.core.patterns import SPACE_CLASS, WHITE_SPACE, Matcher, search_a
 from sluicegate.core.window import Window
 
 
-class CallObject(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class CallObject:
     """The members of a format's call object; earlier keys are preferred.
 
     `without_arguments` says what an object with a name alone is: a call with `{}`, that only if the name is
@@ -43,20 +43,23 @@ class CallObject(Struct, frozen=True, kw_only=True):
         return None
 
 
-class ReadObject(Struct):
+class ReadObject:
     """What was read so far of a call object. `problem` says why it is no call, once that is known.
 
     The object has `begun` as a call when a usable name was read and an arguments key, or the name is declared.
     """
 
-    names: dict[str, str | None] = {}
-    name: str | None = None
-    name_started: bool = False
-    has_arguments_key: bool = False
-    has_arguments: bool = False
-    begun: bool = False
-    arguments: str = ""
-    problem: str = ""
+    __slots__ = ("arguments", "begun", "has_arguments", "has_arguments_key", "name", "name_started", "names", "problem")
+
+    def __init__(self) -> None:
+        self.names: dict[str, str | None] = {}
+        self.name: str | None = None
+        self.name_started = False
+        self.has_arguments_key = False
+        self.has_arguments = False
+        self.begun = False
+        self.arguments = ""
+        self.problem = ""
 
 
 _END: Final = re.compile(r"[ \t\n\r]*}").match

@@ -7,9 +7,8 @@ pass verbatim up to the token that ends them, and quoted stretches are not searc
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
+from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
-
-from msgspec import Struct
 
 from sluicegate.core.context import Context
 from sluicegate.core.errors import InvalidDialect
@@ -21,7 +20,8 @@ from sluicegate.core.tokens import Vocabulary
 Treatment: TypeAlias = Literal["drop", "keep", "text"]
 
 
-class Move(Struct, frozen=True):
+@dataclass(frozen=True)
+class Move:
     """What a token does in a state: it is markup (`drop`), content (`keep`) or text of the state (`text`).
 
     `to` is the next state, empty for the same. `held` is the side of the text that the state held until now.
@@ -38,7 +38,8 @@ TEXT: Final = Move("text")
 DROP: Final = Move("drop")
 
 
-class State(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class State:
     """A state: the side of its text, and what the tokens do in it (a token that is not named is text).
 
     A state that `holds` keeps its text until a token says which side it is, and is content without one. Text that
@@ -57,7 +58,8 @@ REGION_END: Final = "end"
 REGION_QUOTE: Final = "quote"
 
 
-class Region(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class Region:
     """Content that passes verbatim up to and including the token `end`, then goes on in the state `to`.
 
     The token `quote` of `outside` begins a quoted stretch, the one of `inside` ends it. All other tokens are data.

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from re import Match
 from typing import Final, Literal
 
-from msgspec import Struct
-
 from sluicegate.core.block_fault import CutOff, Malformed, or_fault
 from sluicegate.core.blocks import BlockFormat, Session
 from sluicegate.core.call import CallBuilder
@@ -64,12 +62,15 @@ class Elements(BlockFormat):
         yield from or_fault(self, session, call, _Invoke(self, session, call).read())
 
 
-class _Child(Struct):
+class _Child:
     """An element of a container that is not decided yet: its JSON, and its text if it holds text."""
 
-    name: str
-    written: list[str]
-    text: str | None = None
+    __slots__ = ("name", "text", "written")
+
+    def __init__(self, name: str, written: list[str], text: str | None = None) -> None:
+        self.name = name
+        self.written = written
+        self.text = text
 
 
 class _Frame:

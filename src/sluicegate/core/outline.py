@@ -10,9 +10,8 @@ A reader tells the outline what it meets, in order; the outline decides what of 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
-
-from msgspec import Struct
 
 from sluicegate.core.context import Context
 from sluicegate.core.events import CallEnd, Content, Fault, Frame, Markup, Reasoning
@@ -22,7 +21,8 @@ Kind: TypeAlias = Literal["content", "markup", "frame", "fault"]
 ClosedBy: TypeAlias = Literal["marker", "section", "block", "end"]
 
 
-class Layout(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class Layout:
     """How a format lays out the text around its calls.
 
     `before_first` is the white space that the template writes before the first call, longest spelling first; it is

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterable, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from typing import Final, TypeAlias
-
-from msgspec import Struct
 
 from sluicegate.core.errors import InvalidDialect
 from sluicegate.core.window import Window
@@ -43,7 +42,8 @@ class Cut(Enum):
 CUT: Final = Cut.CUT
 
 
-class Run(Struct, frozen=True):
+@dataclass(frozen=True)
+class Run:
     """A run of characters: `characters` is the inside of a character class, captured under `name` if given."""
 
     characters: str
@@ -52,17 +52,20 @@ class Run(Struct, frozen=True):
     name: str = ""
 
 
-class LineBreakSpace(Struct, frozen=True):
+@dataclass(frozen=True)
+class LineBreakSpace:
     """Optional white space that holds a line break."""
 
 
-class Either(Struct, frozen=True):
+@dataclass(frozen=True)
+class Either:
     """One of several alternatives, tried in order; each is an element or a sequence of elements."""
 
     alternatives: tuple[str | tuple[Element, ...], ...]
 
 
-class Unless(Struct, frozen=True):
+@dataclass(frozen=True)
+class Unless:
     """Nothing, where none of these literals follows."""
 
     literals: tuple[str, ...]
@@ -150,31 +153,39 @@ def search_any(literals: tuple[str, ...]) -> Callable[[str], re.Match[str] | Non
 class Pattern:
     """A sequence of literals, capped runs and alternatives that may match at a place.
 
-    `match` is a whole match, `may_match` tells whether more text could make it one (both are bound methods of
-    compiled patterns: `(text, pos) -> re.Match | None`). They are compiled when they are first needed: a process uses
-    few of the formats that it imports.
+    Its two expressions are compiled when they are first needed: a process uses few of the formats that it imports.
     """
 
-    __slots__ = ("elements", "match", "may_match")
-
-    match: Matcher
-    may_match: Matcher
+    __slots__ = ("_match", "_may_match", "elements")
 
     def __init__(self, *elements: Element) -> None:
         self.elements = elements
+        self._match: Matcher | None = None
+        self._may_match: Matcher | None = None
 
     @property
     def expression(self) -> str:
         """The regular expression of a whole match."""
         return _whole(self.elements)
 
-    def __getattr__(self, name: str) -> Matcher:
-        if name not in {"match", "may_match"}:
-            raise AttributeError(name)
-        expression = self.expression if name == "match" else _beginning(self.elements)
-        matcher = re.compile(expression).match
-        setattr(self, name, matcher)
-        return matcher
+    @property
+    def beginning(self) -> str:
+        """The regular expression of every beginning of a match that reaches to the end of the text."""
+        return _beginning(self.elements)
+
+    def match(self, text: str, pos: int) -> re.Match[str] | None:
+        """The whole match at a position, if there is one."""
+        match = self._match
+        if match is None:
+            match = self._match = re.compile(self.expression).match
+        return match(text, pos)
+
+    def may_match(self, text: str, pos: int) -> re.Match[str] | None:
+        """The rest of the text from a position on, if more text could make it a match."""
+        may_match = self._may_match
+        if may_match is None:
+            may_match = self._may_match = re.compile(self.beginning).match
+        return may_match(text, pos)
 
     def expect(self, window: Window) -> Generator[None, None, re.Match[str] | Cut | None]:
         """Match at the window's position, waiting for text as long as it may match.
@@ -198,9 +209,6 @@ class Markers:
 
     __slots__ = ("_beginning", "_first", "_growing", "_search", "literals", "longest")
 
-    _beginning: Matcher
-    _search: Matcher
-
     def __init__(self, literals: Iterable[str]) -> None:
         self.literals = tuple(sorted(set(literals), key=lambda literal: (-len(literal), literal)))
         if not self.literals or not all(self.literals):
@@ -210,15 +218,8 @@ class Markers:
         self._growing = frozenset(a for a in self.literals if any(b != a and b.startswith(a) for b in self.literals))
         firsts = {literal[0] for literal in self.literals}
         self._first = firsts.pop() if len(firsts) == 1 else ""
-
-    def __getattr__(self, name: str) -> Matcher:
-        if name not in {"_beginning", "_search"}:
-            raise AttributeError(name)
-        # No groups: they cost the search its skip over first characters.
-        expression = _any(self.literals) if name == "_search" else rf"(?:{_any(beginnings(self.literals))})\Z"
-        matcher = re.compile(expression).search
-        setattr(self, name, matcher)
-        return matcher
+        self._search: Matcher | None = None
+        self._beginning: Matcher | None = None
 
     def find(self, text: str, pos: int, final: bool) -> tuple[str | None, int]:
         """Search from `pos`: the next literal and where it starts, or None and from where text must be held.
@@ -229,7 +230,11 @@ class Markers:
             pos = text.find(self._first, pos)
             if pos < 0:
                 return None, len(text)
-        found = self._search(text, pos)
+        search = self._search
+        if search is None:
+            # No groups: they cost the search its skip over first characters.
+            search = self._search = re.compile(_any(self.literals)).search
+        found = search(text, pos)
         if found is not None:
             literal = found[0]
             start = found.start()
@@ -240,5 +245,8 @@ class Markers:
             return literal, start
         if final or self.longest == 1:
             return None, len(text)
-        held = self._beginning(text, max(pos, len(text) - self.longest + 1))
+        beginning = self._beginning
+        if beginning is None:
+            beginning = self._beginning = re.compile(rf"(?:{_any(beginnings(self.literals))})\Z").search
+        held = beginning(text, max(pos, len(text) - self.longest + 1))
         return None, held.start() if held is not None else len(text)

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator
+from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
-
-from msgspec import Struct
 
 from sluicegate.core.context import Context
 from sluicegate.core.errors import InvalidDialect
@@ -32,7 +31,8 @@ CONTROL_TOKEN: Final = re.compile(
 """Tokens with which chat templates begin and end turns: behind one of them a block is no longer open."""
 
 
-class Frames(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, kw_only=True)
+class Frames:
     """The white space that the templates write: where a newline is theirs, and what stands behind the end marker."""
 
     output_start: bool = False

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from re import Match
 from typing import Literal, TypeAlias
 
-from msgspec import Struct
-
 from sluicegate.core.patterns import CUT, Cut, Pattern
 from sluicegate.core.window import Window
 
@@ -69,16 +67,21 @@ Form: TypeAlias = "Opener | Tag"
 Verdict: TypeAlias = Literal["counts", "mention", "text", "cut"]
 
 
-class Recognised(Struct, frozen=True, gc=False):
+class Recognised:
     """What stands at a literal: its form and the length of the marker.
 
     `match` is that of the opener's condition, else that of the variable part; its positions hold until more text comes.
     """
 
-    verdict: Verdict
-    form: Form | None = None
-    size: int = 0
-    match: Match[str] | None = None
+    __slots__ = ("form", "match", "size", "verdict")
+
+    def __init__(
+        self, verdict: Verdict, form: Form | None = None, size: int = 0, match: Match[str] | None = None
+    ) -> None:
+        self.verdict: Verdict = verdict
+        self.form = form
+        self.size = size
+        self.match = match
 
 
 TEXT = Recognised("text")

@@ -7,16 +7,16 @@ opener that counts only if something follows it.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
-
-from msgspec import Struct
 
 from sluicegate.core.patterns import Markers, Pattern
 
 WhenCut: TypeAlias = Literal["text", "marker", "tail"]
 
 
-class Token(Struct, frozen=True):
+@dataclass(frozen=True)
+class Token:
     """One form that begins with `literal`.
 
     Without a pattern the literal is the token. With one, the pattern (which includes the literal) must match; the
