@@ -6,6 +6,8 @@ import asyncio
 import json
 import signal
 
+import pytest
+
 from tests.support.service import Service, running
 
 BODY = json.dumps({"text": "<think>why</think>because", "reasoning_parser": "qwen3"}).encode()
@@ -24,8 +26,9 @@ async def ask(service: Service) -> bytes:
     return answer
 
 
-def test_every_request_is_answered_and_the_exit_status_is_0() -> None:
-    with running(ready="/health") as service:
+@pytest.mark.parametrize("processes", [1, 2])
+def test_every_request_is_answered_and_the_exit_status_is_0(processes: int) -> None:
+    with running("--processes", str(processes)) as service:
         asyncio.run(asyncio.wait_for(terminate_under_load(service), 60))
         assert service.process.wait(20) == 0
 

@@ -56,6 +56,8 @@ FAILURES = 5
 """Starts that may fail in a row before a service without any serving process gives up."""
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.25, 30.0
 MEASURE_SECONDS = 2.0
+KILL_SECONDS = 0.1
+"""Between two looks whether a process has begun that is not wanted any more."""
 LATE_SECONDS = 5.0
 """Time that processes have beyond their grace period, before they are killed."""
 
@@ -113,10 +115,10 @@ async def supervise(settings: Settings) -> None:
             await supervisor.drain(grace, stop)
         finally:
             await supervisor.end()
-    for listener in side:
-        listener.close()
-    ticking.cancel()
-    await service.control.stop()
+            for listener in side:
+                listener.close()
+            ticking.cancel()
+            await service.control.stop()
     log.info("stopped")
 
 
@@ -177,13 +179,16 @@ class Supervisor:
         signalled.cancel()
 
     async def end(self) -> None:
-        """End what is still there."""
+        """End what is still there, and wait until it has ended: the event loop cannot close before."""
         self._ending.set()
-        for member in self._members.values():
-            member.kill()
-        for task in [*self._keeping, *self._tasks]:
+        waiting = {task for task in self._keeping if not task.done()}
+        while waiting:
+            for member in [*self._members.values()]:
+                member.kill()
+            _, waiting = await asyncio.wait(waiting, timeout=KILL_SECONDS)
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._keeping, *self._tasks, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _keep(self, number: int) -> None:
         """Start one process again and again. Raises `ServiceFailed`."""
