@@ -136,8 +136,8 @@ def test_the_tokenizer_and_the_parsers_of_a_worker_reach_all_processes(tmp_path:
     with serving(Worker(runtime, info, chunks(bundle))) as worker, running_processes(cwd=tmp_path) as service:
         pids = [*processes_of(service).values()]
         clients = [Client(service, pid) for pid in pids]
-        labels = {"tool_parser": "qwen"}
-        status, accepted = clients[0].ask("POST", "/workers", {"url": worker.url, "labels": labels})
+        card = {"id": "tiny", "tool_parser": "qwen"}  # no name that says which parser fits
+        status, accepted = clients[0].ask("POST", "/workers", {"url": worker.url, "models": [card]})
         assert status == 202
 
         def ready() -> Any:
@@ -152,5 +152,5 @@ def test_the_tokenizer_and_the_parsers_of_a_worker_reach_all_processes(tmp_path:
         for client in clients:
             assert tokens(client) == IDS
             status, parsed = client.ask("POST", "/parse", {"model": "tiny", "text": text})
-            assert (status, parsed["parsers"]["tool_call"]["origin"]) == (200, "a worker"), parsed
+            assert (status, [call["function"]["name"] for call in parsed["tool_calls"]]) == (200, ["f"])
             client.close()
