@@ -16,11 +16,13 @@ from sluicegate.core.blocks import BlockFormat, Opener, Session
 from sluicegate.core.call import CallBuilder
 from sluicegate.core.call_object import CallObject, ReadObject, read_call_object, write_typical_object
 from sluicegate.core.errors import InvalidDialect
-from sluicegate.core.json_reader import JsonBroken, JsonCut, JsonReader
-from sluicegate.core.patterns import SPACE_CLASS, WHITE_SPACE, Markers, Matcher, Steps
+from sluicegate.core.json_reader import JsonBroken, JsonCut, JsonReader, complete_value
+from sluicegate.core.patterns import SPACE_CLASS, WHITE_SPACE, Markers, Matcher, Steps, search_any
 from sluicegate.core.white_space import skip_space
 
 _SPACE: Final = re.compile(f"[{SPACE_CLASS}]*").match
+_LONGEST_TYPICAL_HEADER: Final = 256
+"""Code points; a longer header is read as it comes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,17 +74,23 @@ class Payload(BlockFormat):
         self._endings = Markers(endings if self.tail else self.ends_behind_json)
         longer = any(ending != self.tail and ending.startswith(self.tail) for ending in endings)
         self._typical_end: Matcher | None = None
-        if self.call_object is not None and self.tail and not (self.tail_behind or self.ends_behind_json or longer):
+        if self.tail and not (self.ends_behind_json or longer):
             space = "[ \t\n\r]*"
-            self._typical_end = re.compile(f"{space}}}{space}{re.escape(self.tail)}").match
+            closer = "" if self.call_object is None else f"{space}}}"
+            self._typical_end = re.compile(f"{closer}{space}{self.tail_behind}{re.escape(self.tail)}").match
 
     def read_block(self, session: Session, opener: Opener, found: Match[str] | None) -> Steps:  # noqa: ARG002
         """Read one call."""
         window = session.window
         call = session.call()
         session.take(len(opener.literal))
-        if self._typical_end is not None and self._read_typical(session, call, self._typical_end):
-            return
+        if self._typical_end is not None and not session.context.details:
+            if self.header is None:
+                is_read = self._read_typical_object(session, call, self._typical_end)
+            else:
+                is_read = self._read_typical_arguments(session, call, self.header, self._typical_end)
+            if is_read:
+                return
         body = window.offset
         if self.header is not None:
             reading = self._read_arguments(session, call, self.header, body)
@@ -90,12 +98,39 @@ class Payload(BlockFormat):
             reading = self._read_object(session, call, body)
         yield from or_fault(self, session, call, reading)
 
-    def _read_typical(self, session: Session, call: CallBuilder, ending: Matcher) -> bool:
+    def _read_typical_arguments(self, session: Session, call: CallBuilder, header: Header, ending: Matcher) -> bool:
         """Read the call at once if it is what models mostly write and lies in the window as a whole."""
+        window = session.window
+        text, pos, base = window.text, window.pos + len(header.begins), window.base
+        until = text.find(header.until, pos, pos + _LONGEST_TYPICAL_HEADER)
+        if until < 0 or not text.startswith(header.begins, window.pos):
+            return False
+        written = text[pos:until]
+        found = None if search_any(self._name_markers)(written) else self._header_form(written)
+        space = _SPACE(text, until + len(header.until))
+        assert space is not None
+        start = space.end()
+        value = complete_value(text, start, 0) if text.startswith("{", start) else None
+        if found is None or value is None:
+            return False
+        arguments, after = value
+        end = ending(text, after)
+        name = found["name"].strip(WHITE_SPACE)
+        if end is None or not name:
+            return False
+        name_start, name_end = found.span("name")
+        call.part("name", base + pos + name_start, base + pos + name_end)
+        call.part("arguments", base + start, base + after)
+        call.announce(name)
+        call.write(arguments)
+        window.pos = end.end()
+        call.end(name, arguments)
+        return True
+
+    def _read_typical_object(self, session: Session, call: CallBuilder, ending: Matcher) -> bool:
+        """The same where the JSON is a call object."""
         window, shape = session.window, self.call_object
         assert shape is not None
-        if session.context.details:
-            return False
         typical = write_typical_object(window, window.pos, call, shape, markers=self._name_markers, ending=ending)
         if typical is None:
             return False
