@@ -1,0 +1,149 @@
+"""One process and two on two cores: requests per second, and what a request costs.
+
+    python -m benchmarks.processes [--seconds 3] [--rounds 7]
+
+The service and its client `wrk` share two cores. The client needs a part of them, which is not there for the second
+process: only requests that keep the service busy for far longer than the client can come near to twice as many. Bodies
+of more than 32 KB are tokenized in threads, which use both cores in one process already. Rounds alternate between the
+services, and the medians count. Beside the requests per second stands the processor time of the service per request,
+all processes together: what it costs to share the work does not depend on what the client takes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+from collections.abc import Iterator
+from typing import Any
+
+from benchmarks.http import MODEL, Case, Server, free_port, load
+from benchmarks.outputs import output
+from benchmarks.timing import ROOT, write_result
+
+PROCESSES = (1, 2)
+
+
+class Service(Server):
+    """A running service: the processor time is that of all its processes."""
+
+    def processor_seconds(self) -> float:
+        ticks = 0
+        for pid in (self.process.pid, *self.serving):
+            fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
+
+    @property
+    def serving(self) -> list[int]:
+        """The serving processes, where there are several."""
+        pid = self.process.pid
+        return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+@contextlib.contextmanager
+def serving(processes: int, cores: str) -> Iterator[Service]:
+    """Start a service, wait until it answers a tokenize request, and end it afterwards."""
+    port = free_port()
+    command = ["taskset", "-c", cores, sys.executable, "-m", "sluicegate", "serve", "--host", "127.0.0.1"]
+    command += ["--port", f"{port}", "--prometheus-port", f"{free_port()}", "--model-path", f"{MODEL}"]
+    command += ["--log-level", "error", "--processes", f"{processes}"]
+    with tempfile.TemporaryFile() as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log)
+        service = Service(f"{processes}", port, process)
+        try:
+            probe = json.dumps({"model": f"{MODEL}", "prompt": "Hello"}).encode()
+            end = time.monotonic() + 120
+            while True:
+                with contextlib.suppress(OSError, urllib.error.URLError):
+                    service.ask("/v1/tokenize", probe)
+                    break
+                if process.poll() is not None or time.monotonic() > end:
+                    log.seek(0)
+                    raise SystemExit(f"the service does not start: {log.read().decode()[-2000:]}")
+                time.sleep(0.2)
+            yield service
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(30)
+
+
+def cases() -> list[Case]:
+    """The requests."""
+    return [
+        Case("/parse/function_call", title, {"text": output("qwen", size), "tool_call_parser": "qwen", "tools": []})
+        for title, size in (("32 KB", 32_000), ("2 KB", 2_000))
+    ] + [
+        Case("/parse/function_call", "32 KB", {"text": output("deepseek", 32_000), "tool_call_parser": "deepseek"}),
+        Case("/v1/tokenize", "16 KB", {"model": f"{MODEL}", "prompt": output("qwen", 16_000)}),
+    ]
+
+
+def measure(services: list[Service], case: Case, cores: str, seconds: float, rounds: int) -> dict[str, Any]:
+    """The medians of one kind of request."""
+    body = json.dumps(case.body, ensure_ascii=False).encode()
+    answers = [service.ask(case.path, body) for service in services]
+    found: dict[str, list[dict[str, float]]] = {service.name: [] for service in services}
+    for _ in range(rounds):
+        for service in services:
+            found[service.name].append(load(service, case, cores, seconds))  # type: ignore[arg-type]
+    medians = {
+        name: {key: statistics.median(row[key] for row in rows) for key in rows[0]} for name, rows in found.items()
+    }
+    one, several = (medians[f"{processes}"] for processes in PROCESSES)
+    ratio = several["requests_per_second"] / one["requests_per_second"]
+    shown = "  ".join(
+        f"{name}: {median['requests_per_second']:8,.0f}/s{median['processor_us']:7,.0f} µs p99 {median['p99_ms']:.0f}"
+        for name, median in medians.items()
+    )
+    print(f"  {case.path:<21} {case.title:>12} x{case.connections:<3} {shown}  {ratio:.2f}", flush=True)
+    return {
+        "path": case.path,
+        "body": case.title,
+        "connections": case.connections,
+        "same_answer": all(answer == answers[0] for answer in answers),
+        "medians": medians,
+        "ratio": round(ratio, 2),
+        "processor_ratio": round(several["processor_us"] / max(one["processor_us"], 0.1), 2),
+    }
+
+
+def run(*, seconds: float = 3.0, rounds: int = 7) -> None:
+    """Measure and write the result; without a tokenizer, `wrk` or a second core there is nothing to measure."""
+    available = sorted(os.sched_getaffinity(0))[:2]
+    for missing, reason in (
+        (not MODEL.is_dir(), f"no tokenizer in {MODEL.relative_to(ROOT)}: run `make tokenizers`"),
+        (shutil.which("wrk") is None, "the client `wrk` is not installed (Debian: apt-get install wrk)"),
+        (len(available) < 2, "two cores are needed"),
+    ):
+        if missing:
+            print(f"  left out: {reason}")
+            return
+    cores = ",".join(map(str, available))
+    with contextlib.ExitStack() as running:
+        services = [running.enter_context(serving(processes, cores)) for processes in PROCESSES]
+        rows = [measure(services, case, cores, seconds, rounds) for case in cases()]
+    write_result("processes", {"seconds": seconds, "rounds": rounds, "rows": rows})
+
+
+def main() -> None:
+    """Measure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=3.0, help="length of a round (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=7, help="rounds of each request (default: %(default)s)")
+    arguments = parser.parse_args()
+    run(seconds=arguments.seconds, rounds=arguments.rounds)
+
+
+if __name__ == "__main__":
+    main()
