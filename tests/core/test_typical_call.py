@@ -8,10 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sluicegate.core.events import CallEnd, Event
+from sluicegate.core.blocks import Opener
+from sluicegate.core.events import CallEnd, CallFault, Event
+from sluicegate.core.patterns import Pattern, either
+from sluicegate.core.sequence import Sequence, Text
 from sluicegate.core.tagged import Tagged
 from sluicegate.core.tagged_call import CallReading
+from sluicegate.core.tagged_value import ValueSyntax
+from sluicegate.core.tags import Tag
 from sluicegate.core.typical_call import TypicalCall
+from sluicegate.core.values import Conversion, strict_json
 from sluicegate.dialects.tools import TOOL_FORMATS
 from tests.renderers.tagged import TEMPLATES, Template
 from tests.support.parsing import run_tool
@@ -118,3 +124,39 @@ def test_what_a_template_writes_is_typical(template: Template, monkeypatch: pyte
     events = run_tool(FORMATS[template.parser], [text], TOOLS)
     assert events == expected
     assert sum(isinstance(event, CallEnd) for event in events) == 2
+
+
+def ambiguous(closer: str, call_closer: str) -> Tagged:
+    """A format in which one tag may begin another one."""
+    return Tagged(
+        names=("ambiguous",),
+        openers=(Opener(literal="<c="),),
+        heads={"<c=": Sequence(Text("name", "^<>"), ">")},
+        item=Sequence("<v", "=", Text("key", "^<>"), ">"),
+        values=ValueSyntax(
+            closer=Tag(literal=closer),
+            continues=Pattern(either("<v", call_closer)),
+            call_closer=Tag(literal=call_closer),
+            item=Tag(literal="<v"),
+            start=Tag(literal="<c="),
+        ),
+        closer=Tag(literal=call_closer),
+        conversion=Conversion((strict_json,)),
+    )
+
+
+@pytest.mark.parametrize(("closer", "call_closer"), [("</v", "</v>"), ("</v>", "<v/>")])
+def test_tags_that_begin_alike_are_told_apart(closer: str, call_closer: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = f"<c=f><v=a>1{closer}<v=b>2{closer}{call_closer}"
+    events = run_tool(ambiguous(closer, call_closer), [text])
+    monkeypatch.setattr(TypicalCall, "read", lambda *_arguments: False)
+    assert events == run_tool(ambiguous(closer, call_closer), [text])
+
+
+def test_an_item_with_the_suffix_of_another_call_is_read_piece_by_piece() -> None:
+    text = (
+        "<tool_calls:a><tool_call:a>f<arg_key:b>k</arg_key:b><arg_value:b>v</arg_value:b></tool_call:a></tool_calls:a>"
+    )
+    events = run_tool(FORMATS["hy_v4"], [text])
+    assert [type(event) for event in events if isinstance(event, CallEnd | CallFault)] == [CallFault]
+    assert events == read_in_pieces("hy_v4", text, None)

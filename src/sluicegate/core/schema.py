@@ -16,6 +16,8 @@ NO_TYPES: Final[frozenset[str]] = frozenset()
 REFERENCE_LIMIT: Final = 16
 """Most references followed one after another."""
 
+# Nearly all schemas are plain dictionaries.
+_PLAIN: Final[Any] = dict
 _NESTING_LIMIT: Final = 32
 _NAMES: Final = {name: name for name in ("string", "integer", "number", "boolean", "object", "array", "null")}
 _ALONE: Final = {name: frozenset((name,)) for name in _NAMES}
@@ -117,9 +119,11 @@ class SchemaNode:
     def types_of_member(self, key: str) -> frozenset[str]:
         """The allowed types of a member, which nearly all schemas name plainly."""
         schema = self._schema
-        properties = schema.get("properties") if _is_mapping(schema) and "$ref" not in schema else None
-        declared = properties.get(key) if _is_mapping(properties) else None
-        named = declared.get("type") if _is_mapping(declared) and "$ref" not in declared else None
+        if schema is None:
+            return NO_TYPES
+        properties: Any = schema.get("properties") if type(schema) is _PLAIN and "$ref" not in schema else None
+        declared: Any = properties.get(key) if type(properties) is _PLAIN else None
+        named = declared.get("type") if type(declared) is _PLAIN and "$ref" not in declared else None
         alone = _ALONE.get(named) if isinstance(named, str) else None
         return self.member(key).types if alone is None else alone
 

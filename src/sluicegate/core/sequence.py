@@ -90,10 +90,10 @@ class Sequence:
     """Parts that follow one another.
 
     `expression` is the regular expression of parts that are wholly there; it may match less than they do, never
-    something else. What it matches is a tag if `captured` or `texts` say so.
+    something else. What it matches is a tag if `captured` or `texts` say so, or if all is `plain`.
     """
 
-    __slots__ = ("_attributes", "_names", "_readers", "_suffixed", "_whole", "expression", "parts")
+    __slots__ = ("_attributes", "_names", "_readers", "_whole", "expression", "parts", "plain", "suffixed")
 
     def __init__(self, *parts: Part) -> None:
         self.parts = parts
@@ -101,16 +101,17 @@ class Sequence:
         self.expression = _expressions(parts)
         # A tag that lies in the window as a whole is matched at once; most do.
         self._whole = re.compile(self.expression).match
-        self._suffixed = _SUFFIX_GROUP in self.expression
+        self.suffixed = _SUFFIX_GROUP in self.expression
         self._names = [part.name for part in parts if isinstance(part, Text | Until | OneOf)]
         self._attributes = next((part for part in parts if isinstance(part, Attributes)), None)
+        self.plain = not self.suffixed and self._attributes is None
 
     def captured(self, found: re.Match[str], suffix: str, base: int) -> Captures | None:
         """What the parts captured in a match of `expression`, None if it is no tag with this `suffix`.
 
         `base` is the raw offset at which the text starts.
         """
-        if self._suffixed and found["suffix"] != suffix:
+        if self.suffixed and found["suffix"] != suffix:
             return None
         captures = {
             name: Captured(found[name], base + found.start(name), base + found.end(name)) for name in self._names
@@ -124,7 +125,7 @@ class Sequence:
 
     def texts(self, found: re.Match[str], suffix: str) -> dict[str, str] | None:
         """The same without the places, quicker; it may hold more."""
-        if self._suffixed and found["suffix"] != suffix:
+        if self.suffixed and found["suffix"] != suffix:
             return None
         if self._attributes is None:
             return found.groupdict()

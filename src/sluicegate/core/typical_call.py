@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import cached_property
+from re import Match
 from typing import TYPE_CHECKING, Final
 
 from sluicegate.core.blocks import Session
@@ -42,17 +43,28 @@ class TypicalCall:
     """Reads the typical calls of one format; made once, used for all."""
 
     def __init__(self, table: Tagged) -> None:
+        values = table.values
         self._table = table
-        self._closer = table.values.closer.literal
-        self._suffixed = "(?P<suffix>" in table.item.expression
+        self._closer = values.closer.literal
+        early = () if values.early_closer is None else (values.early_closer.literal,)
+        self._signs = {values.closer.literal, values.item.literal, values.call_closer.literal, *early}
+        firsts = {sign[0] for sign in self._signs}
+        # What may end a value begins with this character, "" if that is not one and the same.
+        self._first = firsts.pop() if len(firsts) == 1 else ""
+        self._suffixed = table.item.suffixed
 
     @cached_property
     def _heads(self) -> dict[str, Matcher]:
         """What matches an opener and the head behind it, by the opener's literal."""
-        begins = "" if self._table.preamble is None else self._table.preamble.expression
+        table = self._table
+        begins = "" if table.preamble is None else table.preamble.expression
+        longer = any(sign != self._closer and sign.startswith(self._closer) for sign in self._signs)
+        if longer or table.closer.literal.startswith(table.values.item.literal):
+            # What looks like one tag may be the beginning of another: no call is certain at first sight.
+            begins = _NOTHING
         return {
             literal: re.compile(re.escape(literal) + begins + head.expression).match
-            for literal, head in self._table.heads.items()
+            for literal, head in table.heads.items()
         }
 
     @cached_property
@@ -63,10 +75,7 @@ class TypicalCall:
     @cached_property
     def _sign(self) -> Matcher:
         """What finds the next tag that may end a value."""
-        values = self._table.values
-        early = () if values.early_closer is None else (values.early_closer,)
-        literals = {tag.literal for tag in (values.closer, values.item, values.call_closer, *early)}
-        return re.compile("|".join(map(re.escape, sorted(literals, key=len, reverse=True)))).search
+        return re.compile("|".join(map(re.escape, sorted(self._signs, key=len, reverse=True)))).search
 
     @cached_property
     def _behind(self) -> Matcher:
@@ -79,8 +88,6 @@ class TypicalCall:
     def _ending(self) -> Matcher:
         """What matches the end of a call and of its wrapper; a group stands before the closer."""
         table = self._table
-        if table.closer.literal.startswith(table.values.item.literal):
-            return re.compile(_NOTHING).match
         wrapper_end = ""
         if table.wrapper != "none" and table.wrapper_end is not None:
             wrapper_end = f"{_SPACE}{_expression(table.wrapper_end)}"
@@ -99,26 +106,28 @@ class TypicalCall:
             return False
         name = captures["name"].trimmed() if table.trim_names else captures["name"]
         schema = session.context.tools.schema(name.text, table.schema_rules)
-        item_syntax = table.item
         pos = body = head.end()
         members: dict[str, str] = {}
-        next_item, next_sign, goes_on, closer = self._item, self._sign, self._behind, self._closer
+        next_item, closer, goes_on, read_texts = self._item, self._closer, self._behind, not table.item.plain
         while (item := next_item(text, pos)) is not None:
             start = item.end()
-            captured = item_syntax.texts(item, written)
-            sign = next_sign(text, start)
-            if captured is None or sign is None or sign[0] != closer:
+            captured = table.item.texts(item, written) if read_texts else item
+            end = text.find(self._first, start)
+            if not text.startswith(closer, end):
+                sign = self._sign(text, start)
+                end = -1 if sign is None or sign[0] != closer else sign.start()
+            if end < 0 or captured is None:
                 return False
-            behind = goes_on(text, sign.end())
+            behind = goes_on(text, end + len(closer))
             if behind is None or (self._suffixed and suffix_of(behind) != suffix):
                 return False
-            key = captured["key"]
+            key: str = captured["key"]
             if table.trim_keys:
                 key = key.strip(WHITE_SPACE)
             if key in members or not (key or table.empty_keys):
                 return False
             types = self._named_types(captured) if table.type_name else schema.types_of_member(key)
-            json = self._value(text[start : sign.start()], types)
+            json = self._value(text[start:end], types)
             if json is None:
                 return False
             members[key] = json
@@ -135,9 +144,10 @@ class TypicalCall:
         call.end(name.text, arguments)
         return True
 
-    def _named_types(self, captured: Mapping[str, str]) -> frozenset[str]:
+    def _named_types(self, captured: Mapping[str, str] | Match[str]) -> frozenset[str]:
         """The types of a value whose opening tag names one."""
-        name = captured.get(self._table.type_name)
+        type_name = self._table.type_name
+        name = captured[type_name] if isinstance(captured, Match) else captured.get(type_name)
         return _TEXT if name is None or name in self._table.text_types else NO_TYPES
 
     def _value(self, text: str, types: frozenset[str]) -> str | None:
