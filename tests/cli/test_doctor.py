@@ -41,12 +41,19 @@ def test_settings_from_the_environment_count():
     assert (status, "1 serving key" in report, "sekret" in report) == (0, True, False)
 
 
+def test_several_processes():
+    status, report, _ = doctor("--processes", "1000")
+    assert status == 0
+    assert "warning processes 1000 serve the main port, more than there are cores" in report
+
+
 @pytest.mark.parametrize(
     ("flags", "line"),
     [
         (["--api-key", ""], "ERROR keys"),
         (["--tenant-api-key", "sekret-1"], "ERROR keys"),
         (["--queue-size", "-1"], "ERROR settings"),
+        (["--processes", "0"], "ERROR settings"),
         (["--priority-scheduler-enabled", "--max-concurrent-requests", "3"], "ERROR admission"),
         (["--tenant-rate-limit-enabled"], "ERROR admission"),
         (["--nonsense"], "ERROR settings"),

@@ -43,6 +43,7 @@ def check_service(settings: Settings) -> Iterator[Finding]:
     """Check everything that the service needs to start, in the order in which an operator sets it up."""
     yield from _guarded("keys", lambda: _keys(read_access_rules(settings)))
     yield from _guarded("admission", lambda: _admission(settings))
+    yield from _processes(settings)
     yield from _guarded("tls", lambda: _tls(settings))
     yield from _ports(settings)
     yield from _guarded("tokenizers", lambda: _tokenizers(settings))
@@ -145,6 +146,15 @@ def _limits(settings: Settings, admission: ServiceAdmission) -> str:
         f"{settings.queue_size} may wait for {settings.queue_timeout_secs:g} s" if settings.queue_size else "none waits"
     )
     return f"{places}, {queue}{front}"
+
+
+def _processes(settings: Settings) -> Iterator[Finding]:
+    cores = os.cpu_count() or 1
+    if settings.processes > cores:
+        text = f"{settings.processes} serve the main port, more than there are cores ({cores})"
+        yield Finding("warning", "processes", text)
+    elif settings.processes > 1:
+        yield Finding("ok", "processes", f"{settings.processes} serve the main port; each loads every tokenizer")
 
 
 def _tls(settings: Settings) -> Iterator[Finding]:
