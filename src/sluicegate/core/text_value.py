@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sluicegate.core.json_reader import Write, quote_inside
+from sluicegate.core.json_reader import Write, quote
 
 
 class TextValue:
@@ -19,12 +19,13 @@ class TextValue:
 
     def write(self, text: str) -> None:
         """Add to the value, but for the template's line break at its start."""
+        if self._begun:
+            # This comes once per chunk of a stream: the quotes are cut off here, not in a function.
+            self._write(quote(text)[1:-1])
+            return
         if self._frame:
             self._frame = False
             text = text.removeprefix("\n")
-        if self._begun:
-            self._write(quote_inside(text))
-            return
         self._held += text
         if not self._nullable or not "null".startswith(self._held):
             self._begin()
@@ -40,5 +41,5 @@ class TextValue:
 
     def _begin(self) -> None:
         self._begun = True
-        self._write(f'"{quote_inside(self._held)}')
+        self._write(quote(self._held)[:-1])
         self._held = ""
