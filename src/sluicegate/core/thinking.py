@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
+from functools import cached_property
 
 from sluicegate.core.events import Reasoning
 from sluicegate.core.outline import Outline
@@ -23,18 +24,27 @@ class Channel:
     closer: Tag
     breaks: tuple[Tag, ...] = ()
 
+    @cached_property
+    def ends(self) -> dict[str, list[Form]]:
+        """The markers that decide, by their literals."""
+        forms: dict[str, list[Form]] = {}
+        for tag in (self.closer, *self.breaks):
+            forms.setdefault(tag.literal, []).append(tag)
+        return forms
+
+    @cached_property
+    def markers(self) -> Markers:
+        """Their literals."""
+        return Markers(self.ends)
+
 
 class ChannelReader:
     """Reads the channels of one output. `_lone` is up to which raw offset an opening marker is known to be text."""
 
-    __slots__ = ("_channel", "_forms", "_lone", "_markers")
+    __slots__ = ("_channel", "_lone")
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
-        self._forms: dict[str, list[Form]] = {}
-        for tag in (channel.closer, *channel.breaks):
-            self._forms.setdefault(tag.literal, []).append(tag)
-        self._markers = Markers(self._forms)
         self._lone = -1
 
     def read(self, window: Window, outline: Outline, size: int) -> Generator[None, None, bool]:
@@ -46,10 +56,10 @@ class ChannelReader:
         window.pos += size
         begin = window.offset
         while True:
-            literal, at = self._markers.find(window.text, window.pos, window.final)
+            literal, at = self._channel.markers.find(window.text, window.pos, window.final)
             window.pos = at
             if literal is not None:
-                found = recognise(window, literal, self._forms[literal], None)
+                found = recognise(window, literal, self._channel.ends[literal], None)
                 if found is None:
                     yield
                     continue
