@@ -1,6 +1,6 @@
 # Every target sets up what it needs: a virtual environment in .venv from the versions in constraints.txt.
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-full check bench docs fuzz tokenizers
+.PHONY: help install run test test-full test-compiled check compiled bench docs fuzz tokenizers
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -31,8 +31,14 @@ check: $(READY)  ## Lint, types (mypy and pyright, strict), layers
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
-bench: $(READY) tokenizers  ## Run the benchmarks and write docs/performance.md
-	$(BIN)/python -m benchmarks
+compiled: $(READY)  ## Build a wheel with a compiled core (needs a C compiler), and put it into .cache/compiled
+	scripts/build-compiled
+
+test-compiled: compiled  ## Run the tests of the core and of all formats on the compiled core
+	PYTHONPATH=.cache/compiled $(BIN)/python -m pytest -n auto tests/core tests/dialects tests/invariants
+
+bench: $(READY) tokenizers compiled  ## Run the benchmarks on the compiled core and write docs/performance.md
+	PYTHONPATH=.cache/compiled $(BIN)/python -m benchmarks
 
 docs: $(READY)  ## Write the generated pages of docs/
 	$(BIN)/python docs/generate.py

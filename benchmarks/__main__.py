@@ -1,6 +1,6 @@
 """Run the benchmarks and write docs/performance.md.
 
-    python -m benchmarks [in-process] [growth] [http] [tokenizers] [report]
+    python -m benchmarks [in-process] [growth] [compiled] [http] [tokenizers] [report]
 
 Without names all of them. Each prints its medians and ratios and writes JSON to benchmarks/results/, and the page is
 made of what lies there; `report` makes the page alone. `benchmarks.load` is apart: it checks promises, not speed.
@@ -13,7 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from benchmarks import growth, http, in_process, report
+from benchmarks import compiled, growth, http, in_process, report
 from benchmarks.timing import RESULTS, ROOT
 
 
@@ -27,6 +27,7 @@ def _tokenizers() -> None:
 PARTS: dict[str, Callable[[], None]] = {
     "in-process": in_process.run,
     "growth": growth.run,
+    "compiled": compiled.run,
     "http": http.run,
     "tokenizers": _tokenizers,
 }

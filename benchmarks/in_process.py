@@ -15,6 +15,7 @@ import importlib
 import json
 import logging
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -246,7 +247,10 @@ def run(only: list[str] | None = None) -> None:
     if isinstance(python, str):
         print(f"  {python}; ours alone is measured")
         python = sys.executable  # type: ignore[assignment]
-    paths = os.pathsep.join((str(ROOT), str(ROOT / "src")))
+    import sluicegate
+
+    package = pathlib.Path(str(sluicegate.__file__)).parent.parent
+    paths = os.pathsep.join((str(package), str(ROOT)))
     command = [f"{python}", "-m", "benchmarks.in_process", "--here", "--only", *(only or RENDERERS)]
     subprocess.run(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": paths}, check=True)
 

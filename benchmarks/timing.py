@@ -44,6 +44,13 @@ def processor_time(calls: dict[str, Callable[[], object]], *, rounds: int = ROUN
     return {name: statistics.median(values) for name, values in found.items()}
 
 
+def core() -> str:
+    """Whether the core that is measured is compiled, or plain source."""
+    import sluicegate.core.window
+
+    return "source" if str(sluicegate.core.window.__file__).endswith(".py") else "compiled"
+
+
 def machine() -> dict[str, Any]:
     """The machine, and what it had to do besides."""
     model = next(
@@ -59,6 +66,7 @@ def machine() -> dict[str, Any]:
         "cores": os.cpu_count(),
         "system": platform.system(),
         "python": platform.python_version(),
+        "core": core(),
         "load": round(os.getloadavg()[0], 1),
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
     }

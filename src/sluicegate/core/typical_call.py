@@ -8,8 +8,7 @@ is read by `CallReading`, from its start; what is read here, it would read alike
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from functools import cached_property
+from collections.abc import Iterable, Mapping
 from re import Match
 from typing import TYPE_CHECKING, Final
 
@@ -39,6 +38,38 @@ def _expression(tag: Tag) -> str:
     return re.escape(tag.literal) + _rest(tag)
 
 
+class _Expressions:
+    """The regular expressions of one format's typical calls."""
+
+    __slots__ = ("behind", "ending", "heads", "item", "sign")
+
+    def __init__(self, table: Tagged, signs: Iterable[str]) -> None:
+        values = table.values
+        begins = "" if table.preamble is None else table.preamble.expression
+        closer = values.closer.literal
+        longer = any(sign != closer and sign.startswith(closer) for sign in signs)
+        if longer or table.closer.literal.startswith(values.item.literal):
+            # What looks like one tag may be the beginning of another: no call is certain at first sight.
+            begins = _NOTHING
+        # What matches an opener and the head behind it, by the opener's literal.
+        self.heads: dict[str, Matcher] = {
+            literal: re.compile(re.escape(literal) + begins + head.expression).match
+            for literal, head in table.heads.items()
+        }
+        # What matches the opening tag of an item and white space before it.
+        self.item: Matcher = re.compile(_SPACE + table.item.expression).match
+        # What finds the next tag that may end a value.
+        self.sign: Matcher = re.compile("|".join(map(re.escape, sorted(signs, key=len, reverse=True)))).search
+        # What matches the rest of a value's closing tag and white space, where the call goes on behind it.
+        continues = values.continues.expression.replace("(?P<suffix>", "(?:")
+        self.behind: Matcher = re.compile(f"{_rest(values.closer)}{_SPACE}(?={continues})").match
+        # What matches the end of a call and of its wrapper; a group stands before the closer.
+        wrapper_end = ""
+        if table.wrapper != "none" and table.wrapper_end is not None:
+            wrapper_end = f"{_SPACE}{_expression(table.wrapper_end)}"
+        self.ending: Matcher = re.compile(f"(?P<before>{_SPACE}){_expression(table.closer)}{wrapper_end}").match
+
+
 class TypicalCall:
     """Reads the typical calls of one format; made once, used for all."""
 
@@ -52,52 +83,17 @@ class TypicalCall:
         # What may end a value begins with this character, "" if that is not one and the same.
         self._first = firsts.pop() if len(firsts) == 1 else ""
         self._suffixed = table.item.suffixed
-
-    @cached_property
-    def _heads(self) -> dict[str, Matcher]:
-        """What matches an opener and the head behind it, by the opener's literal."""
-        table = self._table
-        begins = "" if table.preamble is None else table.preamble.expression
-        longer = any(sign != self._closer and sign.startswith(self._closer) for sign in self._signs)
-        if longer or table.closer.literal.startswith(table.values.item.literal):
-            # What looks like one tag may be the beginning of another: no call is certain at first sight.
-            begins = _NOTHING
-        return {
-            literal: re.compile(re.escape(literal) + begins + head.expression).match
-            for literal, head in table.heads.items()
-        }
-
-    @cached_property
-    def _item(self) -> Matcher:
-        """What matches the opening tag of an item and white space before it."""
-        return re.compile(_SPACE + self._table.item.expression).match
-
-    @cached_property
-    def _sign(self) -> Matcher:
-        """What finds the next tag that may end a value."""
-        return re.compile("|".join(map(re.escape, sorted(self._signs, key=len, reverse=True)))).search
-
-    @cached_property
-    def _behind(self) -> Matcher:
-        """What matches the rest of a value's closing tag and white space, where the call goes on behind it."""
-        values = self._table.values
-        continues = values.continues.expression.replace("(?P<suffix>", "(?:")
-        return re.compile(f"{_rest(values.closer)}{_SPACE}(?={continues})").match
-
-    @cached_property
-    def _ending(self) -> Matcher:
-        """What matches the end of a call and of its wrapper; a group stands before the closer."""
-        table = self._table
-        wrapper_end = ""
-        if table.wrapper != "none" and table.wrapper_end is not None:
-            wrapper_end = f"{_SPACE}{_expression(table.wrapper_end)}"
-        return re.compile(f"(?P<before>{_SPACE}){_expression(table.closer)}{wrapper_end}").match
+        # Made when they are first needed: a process uses few of the formats that it imports.
+        self._expressions: _Expressions | None = None
 
     def read(self, session: Session, call: CallBuilder, literal: str, suffix: str) -> bool:
         """Read the call whose opener `literal` is next in the window, if it is typical; else consume nothing."""
         table, window = self._table, session.window
         text, base = window.text, window.base
-        head = self._heads[literal](text, window.pos)
+        expressions = self._expressions
+        if expressions is None:
+            expressions = self._expressions = _Expressions(table, self._signs)
+        head = expressions.heads[literal](text, window.pos)
         if head is None or session.context.details:
             return False
         written = f":{suffix}" if suffix else ""
@@ -108,13 +104,18 @@ class TypicalCall:
         schema = session.context.tools.schema(name.text, table.schema_rules)
         pos = body = head.end()
         members: dict[str, str] = {}
-        next_item, closer, goes_on, read_texts = self._item, self._closer, self._behind, not table.item.plain
+        next_item, closer, goes_on, read_texts = (
+            expressions.item,
+            self._closer,
+            expressions.behind,
+            not table.item.plain,
+        )
         while (item := next_item(text, pos)) is not None:
             start = item.end()
             captured = table.item.texts(item, written) if read_texts else item
             end = text.find(self._first, start)
             if not text.startswith(closer, end):
-                sign = self._sign(text, start)
+                sign = expressions.sign(text, start)
                 end = -1 if sign is None or sign[0] != closer else sign.start()
             if end < 0 or captured is None:
                 return False
@@ -132,7 +133,7 @@ class TypicalCall:
                 return False
             members[key] = json
             pos = behind.end()
-        ending = self._ending(text, pos)
+        ending = expressions.ending(text, pos)
         if ending is None or (self._suffixed and suffix_of(ending) != suffix) or not name.text.strip(WHITE_SPACE):
             return False
         arguments = f"{{{','.join([f'{quote(key)}:{json}' for key, json in members.items()])}}}"
