@@ -116,21 +116,24 @@ class Sequence:
         captures = {
             name: Captured(found[name], base + found.start(name), base + found.end(name)) for name in self._names
         }
-        attributes = self._attributes
-        if attributes is not None:
-            start = base + found.start(_ATTRIBUTES)
-            if not _read_attributes(attributes, found[_ATTRIBUTES], start, captures):
-                return None
-        return captures
+        if self._attributes is None:
+            return captures
+        start = base + found.start(_ATTRIBUTES)
+        return captures if _capture_attributes(self._attributes, found[_ATTRIBUTES], start, captures) else None
 
     def texts(self, found: re.Match[str], suffix: str) -> dict[str, str] | None:
         """The same without the places, quicker; it may hold more."""
         if self.suffixed and found["suffix"] != suffix:
             return None
+        texts = found.groupdict()
         if self._attributes is None:
-            return found.groupdict()
-        captures = self.captured(found, suffix, 0)
-        return None if captures is None else {name: captured.text for name, captured in captures.items()}
+            return texts
+        attributes = _find_attributes(self._attributes, found[_ATTRIBUTES])
+        if attributes is None:
+            return None
+        for name, attribute in attributes.items():
+            texts[name] = _decoded(attribute[2])
+        return texts
 
     def read(self, window: Window, suffix: str = "") -> Generator[None, None, Captures | Cut | None]:
         """Read and consume the parts: what they captured, None where the text does not go on so, `CUT` at its end.
@@ -272,16 +275,28 @@ class _UntilLiteral:
         if isinstance(self.part, Until):
             captures[self.part.name] = Captured(text, start, start + len(text))
             return True
-        return _read_attributes(self.part, text, start, captures)
+        return _capture_attributes(self.part, text, start, captures)
 
 
-def _read_attributes(part: Attributes, text: str, start: int, captures: Captures) -> bool:
+def _find_attributes(part: Attributes, text: str) -> dict[str, re.Match[str]] | None:
+    """The attributes in a text by the names they are captured under, the first of each; None if one is missing."""
+    found: dict[str, re.Match[str]] = {}
+    for attribute in _ATTRIBUTE(text):
+        name = part.captures.get(attribute[1])
+        if name is not None and name not in found:
+            found[name] = attribute
+    return found if all(name in found for name in part.required) else None
+
+
+def _capture_attributes(part: Attributes, text: str, start: int, captures: Captures) -> bool:
     """Capture the attributes in a text that starts at raw offset `start`; whether those that must be there are."""
-    for found in _ATTRIBUTE(text):
-        name = part.captures.get(found[1])
-        if name is not None and name not in captures:
-            value = found[2]
-            if "&" in value:
-                value = value.replace("&quot;", '"').replace("&amp;", "&")
-            captures[name] = Captured(value, start + found.start(2), start + found.end(2))
-    return all(name in captures for name in part.required)
+    attributes = _find_attributes(part, text)
+    if attributes is None:
+        return False
+    for name, attribute in attributes.items():
+        captures[name] = Captured(_decoded(attribute[2]), start + attribute.start(2), start + attribute.end(2))
+    return True
+
+
+def _decoded(value: str) -> str:
+    return value.replace("&quot;", '"').replace("&amp;", "&") if "&" in value else value
