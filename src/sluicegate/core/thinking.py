@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from functools import cached_property
 
 from sluicegate.core.events import Reasoning
 from sluicegate.core.outline import Outline
@@ -13,7 +12,7 @@ from sluicegate.core.tags import Form, Tag, recognise
 from sluicegate.core.window import Window
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True, eq=False)
 class Channel:
     """A channel counts from its opening marker to its first closing one, if none of the `breaks` comes before it.
 
@@ -24,18 +23,12 @@ class Channel:
     closer: Tag
     breaks: tuple[Tag, ...] = ()
 
-    @cached_property
-    def ends(self) -> dict[str, list[Form]]:
-        """The markers that decide, by their literals."""
-        forms: dict[str, list[Form]] = {}
+    def __post_init__(self) -> None:
+        # The markers that decide, by their literals.
+        self.ends: dict[str, list[Form]] = {}
         for tag in (self.closer, *self.breaks):
-            forms.setdefault(tag.literal, []).append(tag)
-        return forms
-
-    @cached_property
-    def markers(self) -> Markers:
-        """Their literals."""
-        return Markers(self.ends)
+            self.ends.setdefault(tag.literal, []).append(tag)
+        self.markers = Markers(self.ends)
 
 
 class ChannelReader:
