@@ -142,6 +142,16 @@ def test_probes_and_logs_of_each_process(tmp_path: Path) -> None:
     ]
 
 
+def test_records_say_which_process_has_written_them() -> None:
+    with running_processes("--api-key", "sekret") as service:
+        pids = processes_of(service)
+        client = Client(service, pids[2])
+        assert client.ask("POST", "/v1/tokenize", {})[0] == 401
+        client.close()
+        (record,) = eventually(lambda: records(service, "credential_refused"), "a record")
+        assert (record["process"], record["status"]) == (2, 401)
+
+
 def test_a_service_whose_processes_cannot_start_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     import uvloop
 

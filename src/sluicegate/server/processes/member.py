@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .channel import Channel
-from .messages import Family, Measure, Measured, ToProcess, ToSupervisor, Welcome, read_to_supervisor
+from .messages import Family, Measure, Measured, ToProcess, ToSupervisor, read_to_supervisor
 from .shared_admission import Holder
 from .shared_tokenizers import Keeper
 
@@ -39,8 +39,8 @@ class Member:
         self._measured: asyncio.Future[None] | None = None
         self._measures = 0
 
-    async def start(self, listening: socket.socket, welcome: Welcome) -> None:
-        """Start the process, which serves on this socket as `welcome` says."""
+    async def start(self, listening: socket.socket) -> None:
+        """Start the process, which is to serve on this socket. Raises `OSError`."""
         ours, theirs = socket.socketpair()
         with theirs:
             passed = (theirs.fileno(), listening.fileno())
@@ -57,7 +57,6 @@ class Member:
             )
         self.pid = self._process.pid
         await self._channel.open(ours)
-        self.send(welcome)
 
     async def closed(self) -> None:
         """Wait until the process has closed its stream, which is how it ends, whatever ends it."""

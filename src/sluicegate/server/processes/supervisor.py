@@ -55,6 +55,8 @@ STEADY_SECONDS = 5.0
 FAILURES = 5
 """Starts that may fail in a row before a service without any serving process gives up."""
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.25, 30.0
+NOT_STARTED = -1
+"""Exit status of a process that the system did not start."""
 MEASURE_SECONDS = 2.0
 KILL_SECONDS = 0.1
 """Between two looks whether a process has begun that is not wanted any more."""
@@ -209,30 +211,31 @@ class Supervisor:
 
     async def _live(self, member: Member) -> int:
         """The life of one process; its exit status."""
-        published, parsers = self._fleet.join(member.keeper)
-        self._admission.join(member.holder)
-        welcome = Welcome(
-            member.number,
-            self._settings_of_processes,
-            published,
-            parsers,
-            self._admission.epoch,
-            self._admission.places,
-        )
-        self._members[member.number] = member
         try:
-            await member.start(self._listening, welcome)
-            self._log.info("process_started", number=member.number, pid=member.pid)
+            await member.start(self._listening)
+        except OSError as error:
+            self._log.error("process_not_started", number=member.number, reason=str(error))
+            return NOT_STARTED
+        self._log.info("process_started", number=member.number, pid=member.pid)
+        # Without a pause between them, so that no change goes past the process.
+        self._members[member.number] = member
+        member.send(self._welcome(member))
+        if self._ending.is_set():
+            member.send(Drain(0.0))
+        try:
             await member.closed()
-        except BaseException:
-            member.kill()
-            raise
         finally:
             del self._members[member.number]
             self._fleet.leave(member.keeper)
             self._admission.leave(member.holder)
             self._metrics.retire(member.families)
         return await member.status()
+
+    def _welcome(self, member: Member) -> Welcome:
+        published, parsers = self._fleet.join(member.keeper)
+        self._admission.join(member.holder)
+        epoch, places = self._admission.epoch, self._admission.places
+        return Welcome(member.number, self._settings_of_processes, published, parsers, epoch, places)
 
     # ------------------------------------------------------------ what processes say
 
