@@ -86,9 +86,10 @@ class CallExpressions(BlockFormat):
         arguments = _Arguments(session, call, reader)
         try:
             name = yield from arguments.read()
-        except LiteralCut as problem:
+        except LiteralCut as cut:
+            # A name of its own: compiled code gives a variable one type.
             session.window.pos = len(session.window.text)
-            call.fault(problem.code, problem.message, incomplete=True)
+            call.fault(cut.code, cut.message, incomplete=True)
         except LiteralBroken as problem:
             opened = problem.depth + arguments.opened
             yield from self._brackets.skip(session, call.start, opened, problem.quotes, element=True)

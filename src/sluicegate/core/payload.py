@@ -221,10 +221,10 @@ class Payload(BlockFormat):
     def _read_json(self, reading: Steps, resume: int) -> Steps:
         try:
             yield from reading
-        except JsonCut as problem:
+        except JsonCut as cut:
             if self.resume_at != "token":
                 raise CutOff from None
-            raise Malformed(problem.message, problem.token, problem.code) from None
+            raise Malformed(cut.message, cut.token, cut.code) from None
         except JsonBroken as problem:
             at = problem.token if self.resume_at == "token" else resume
             raise Malformed(problem.message, at, problem.code) from None
