@@ -7,7 +7,9 @@ import http.client
 import json
 import os
 import signal
+import socket
 import threading
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from tests.support.processes import (
     eventually,
     is_alive,
     metrics_of,
+    process_of,
     processes_of,
     records,
     running_processes,
@@ -65,6 +68,15 @@ def test_new_connections_are_served_while_a_process_is_missing() -> None:
                 connection.request("GET", "/health", headers={"connection": "close"})
                 assert connection.getresponse().status == 200
                 connection.close()
+
+
+def test_connections_are_spread_over_the_processes() -> None:
+    with running_processes() as service:
+        clients = [socket.create_connection(("127.0.0.1", service.port), 20) for _ in range(16)]
+        served = Counter(process_of(service, client) for client in clients)
+        assert min(served[pid] for pid in processes_of(service).values()) >= 4
+        for client in clients:
+            client.close()
 
 
 def test_metrics_are_sums_that_never_fall() -> None:

@@ -14,6 +14,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 from sluicegate.server.processes.channel import Channel
+from sluicegate.server.processes.connection_counts import ABSENT, ConnectionCounts, make_file
 from sluicegate.server.processes.messages import (
     Applied,
     Description,
@@ -91,6 +92,18 @@ def test_keys_of_files_are_read_once(tmp_path: Path) -> None:
     assert (found.tenant_api_key, found.control_plane_api_keys) == (("red:r",), ("i:n:admin:k",))
     assert {getattr(found, name) for name in paths} == {None}
     assert settings_of_processes(Settings()).control_plane_api_keys is None  # none are not an empty list of them
+
+
+def test_a_process_with_more_connections_than_another_knows_it() -> None:
+    with make_file(3) as file:
+        one, other = (ConnectionCounts(file.fileno(), 3) for _ in range(2))
+        one.set(1, 2)
+        assert not one.has_more_than_others(1)  # the others do not accept
+        other.set(2, 1)
+        assert one.has_more_than_others(1)
+        assert not other.has_more_than_others(2)
+        other.set(2, ABSENT)
+        assert not one.has_more_than_others(1)
 
 
 # ---------------------------------------------------------------- tokenizers

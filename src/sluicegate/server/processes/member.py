@@ -7,7 +7,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import IO, Any
 
 from .channel import Channel
 from .messages import Family, Measure, Measured, ToProcess, ToSupervisor, read_to_supervisor
@@ -39,11 +39,11 @@ class Member:
         self._measured: asyncio.Future[None] | None = None
         self._measures = 0
 
-    async def start(self, listening: socket.socket) -> None:
-        """Start the process, which is to serve on this socket. Raises `OSError`."""
+    async def start(self, listening: socket.socket, counts: IO[bytes]) -> None:
+        """Start the process, which is to serve on this socket, and to keep its number in `counts`. Raises `OSError`."""
         ours, theirs = socket.socketpair()
         with theirs:
-            passed = (theirs.fileno(), listening.fileno())
+            passed = (theirs.fileno(), listening.fileno(), counts.fileno())
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable,
                 "-P",

@@ -32,6 +32,7 @@ from sluicegate.tokenizers.store import TokenizerStore
 
 from .accepting import SharedListener
 from .channel import Channel
+from .connection_counts import ConnectionCounts
 from .forwarding import ForwardedControl
 from .messages import (
     Accept,
@@ -102,10 +103,14 @@ class PartsOfProcess:
 
 
 class ServingProcess:
-    """One serving process, from its first message to its end. `listening` is the socket that all of them share."""
+    """One serving process, from its first message to its end.
 
-    def __init__(self, listening: socket.socket) -> None:
+    `listening` is the socket that all of them share, `counts` the descriptor of the numbers of their connections.
+    """
+
+    def __init__(self, listening: socket.socket, counts: int) -> None:
         self._listening = listening
+        self._counts = counts
         self._channel: Channel[ToProcess, ToSupervisor] = Channel(read_to_process, self._receive, self._closed)
         self._parts = PartsOfProcess(self._channel.send)
         self._welcomed: asyncio.Future[Welcome] = asyncio.get_running_loop().create_future()
@@ -137,12 +142,16 @@ class ServingProcess:
     async def _serve(self, welcome: Welcome) -> int:
         settings, service = welcome.settings, self._service
         tls = tls_context(settings)
-        main = SharedListener(
-            self._listening,
-            service.application,
-            Connections(timeouts(settings), service.metrics.connections_changed),
-        )
-        sweep([main.connections])
+        main: SharedListener
+
+        def changed(change: int) -> None:
+            service.metrics.connections_changed(change)
+            main.count()
+
+        connections = Connections(timeouts(settings), changed)
+        counts = ConnectionCounts(self._counts, settings.processes)
+        main = SharedListener(self._listening, service.application, connections, counts, welcome.number)
+        sweep([connections])
         await service.start()
 
         async def change() -> None:
@@ -156,7 +165,7 @@ class ServingProcess:
                 else:
                     await self._parts.tokenizers.apply(message)
 
-        beside = [asyncio.create_task(work) for work in (tick([main.connections]), self._report())]
+        beside = [asyncio.create_task(work) for work in (tick([connections]), self._report())]
         changing = asyncio.create_task(change())
         stopped = asyncio.create_task(self._stop.get())
         closed = asyncio.create_task(self._is_closed.wait())
@@ -164,7 +173,7 @@ class ServingProcess:
         if changing.done():
             changing.result()  # it only ever ends with an error
         if not self._is_closed.is_set():
-            await drain(main.connections, self._grace, self._stop)
+            await drain(connections, self._grace, self._stop)
         main.close()
         for task in (*beside, changing, stopped, closed):
             task.cancel()
@@ -237,16 +246,16 @@ def _show_title(number: int, processes: int) -> None:
     setproctitle(f"sluicegate serve: process {number} of {processes}")
 
 
-async def _run(end: socket.socket, listening: socket.socket) -> int:
-    return await ServingProcess(listening).run(end)
+async def _run(end: socket.socket, listening: socket.socket, counts: int) -> int:
+    return await ServingProcess(listening, counts).run(end)
 
 
 def main() -> None:
-    """Serve over two inherited sockets, whose descriptors are the arguments: to the supervisor, and the shared one."""
+    """Serve. The arguments are inherited descriptors: the socket to the supervisor, the shared one, and the counts."""
     # The supervisor gets the signals, and says when this process is to end.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     allow_many_connections()
-    end, listening = (socket.socket(fileno=int(descriptor)) for descriptor in sys.argv[1:3])
+    end, listening, counts = map(int, sys.argv[1:4])
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        sys.exit(runner.run(_run(end, listening)))
+        sys.exit(runner.run(_run(socket.socket(fileno=end), socket.socket(fileno=listening), counts)))

@@ -26,6 +26,7 @@ from sluicegate.server.state import ServiceState
 from sluicegate.server.upkeep import TICK_SECONDS, grace_after, log_listening, signals, sweep, tick
 from sluicegate.settings import Settings
 
+from .connection_counts import ABSENT, ConnectionCounts, make_file
 from .forwarding import READINESS, ForwardedAnswers
 from .member import Member
 from .messages import (
@@ -53,7 +54,7 @@ from .summed_metrics import SummedMetrics, families_of
 STEADY_SECONDS = 5.0
 """A process that has lived so long has not failed at its start."""
 FAILURES = 5
-"""Starts that may fail in a row before a service without any serving process gives up."""
+"""Starts in a row that may fail before the service gives up, if it has not begun to serve or no process is left."""
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.25, 30.0
 NOT_STARTED = -1
 """Exit status of a process that the system did not start."""
@@ -137,6 +138,8 @@ class Supervisor:
         )
         self._answers = ForwardedAnswers((*service.control.health, *service.control.routes), self._fleet.settled)
         self._metrics = SummedMetrics()
+        self._counts_file = make_file(settings.processes)
+        self._counts = ConnectionCounts(self._counts_file.fileno(), settings.processes)
         self._listening = listening
         self._members: dict[int, Member] = {}
         self._has_begun = False
@@ -191,6 +194,7 @@ class Supervisor:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._counts_file.close()
 
     async def _keep(self, number: int) -> None:
         """Start one process again and again. Raises `ServiceFailed`."""
@@ -202,7 +206,8 @@ class Supervisor:
                 return
             failures = 0 if member.accepts and time.monotonic() - started >= STEADY_SECONDS else failures + 1
             self._log.error("process_ended", number=number, pid=member.pid, status=status)
-            if failures >= FAILURES and not any(other.accepts for other in self._members.values()):
+            serves = self._has_begun and any(other.accepts for other in self._members.values())
+            if failures >= FAILURES and not serves:
                 raise ServiceFailed(f"no process can serve: {failures} starts in a row have failed, see the log")
             if failures > 1:
                 with contextlib.suppress(TimeoutError):
@@ -212,7 +217,7 @@ class Supervisor:
     async def _live(self, member: Member) -> int:
         """The life of one process; its exit status."""
         try:
-            await member.start(self._listening)
+            await member.start(self._listening, self._counts_file)
         except OSError as error:
             self._log.error("process_not_started", number=member.number, reason=str(error))
             return NOT_STARTED
@@ -226,6 +231,7 @@ class Supervisor:
             await member.closed()
         finally:
             del self._members[member.number]
+            self._counts.set(member.number, ABSENT)
             self._fleet.leave(member.keeper)
             self._admission.leave(member.holder)
             self._metrics.retire(member.families)
