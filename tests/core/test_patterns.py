@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sluicegate
 from sluicegate.core.errors import InvalidDialect
 from sluicegate.core.patterns import CUT, RUN_LIMIT, SPACE, WHITE_SPACE, Markers, Pattern, Run, either
 from sluicegate.core.window import Window
@@ -113,3 +115,15 @@ def test_white_space_is_that_of_unicode_not_that_of_python() -> None:
     assert all(character.isspace() for character in WHITE_SPACE)
     assert not {"\x1c", "\x1d", "\x1e", "\x1f", "\u200b"} & set(WHITE_SPACE)
     assert len(WHITE_SPACE) == 25
+
+
+def test_no_expression_repeats_a_group_possessively() -> None:
+    """Python before 3.11.5, which Debian 12 has, matches such expressions wrongly; an atomic group is the same."""
+    source = Path(str(sluicegate.__file__)).parent
+    found = [
+        f"{path.relative_to(source)}:{number}"
+        for path in source.rglob("*.py")
+        for number, line in enumerate(path.read_text("utf-8").splitlines(), 1)
+        if re.search(r"""["'].*\)(?:[*+?]|\{[\d,]+\})\+""", line)
+    ]
+    assert found == []

@@ -64,9 +64,12 @@ class CallBuilder:
 
     def send(self) -> None:
         """Send what was written since the last time."""
-        if self.index is not None and self._sent < len(self.written):
-            self._context.events.append(ArgumentsDelta(self.index, "".join(self.written[self._sent :])))
-            self._sent = len(self.written)
+        written, sent = self.written, self._sent
+        size = len(written)
+        if sent < size and self.index is not None:
+            json = written[-1] if size - sent == 1 else "".join(written[sent:])
+            self._context.events.append(ArgumentsDelta(self.index, json))
+            self._sent = size
 
     def _begin(self) -> None:
         settle, self.settle = self.settle, None

@@ -22,7 +22,7 @@ from sluicegate.core.python_strings import LiteralBroken, LiteralCut
 from sluicegate.core.tags import Opener
 from sluicegate.core.words import WORD, WORD_CHARACTERS, WORD_START
 
-_NAME: Final = rf"(?![{WORD_CHARACTERS}.-]{{{RUN_LIMIT + 1}}}){WORD}(?:[.-]{WORD})*+"
+_NAME: Final = rf"(?![{WORD_CHARACTERS}.-]{{{RUN_LIMIT + 1}}}){WORD}(?>(?:[.-]{WORD})*)"
 _NAME_BEGINNING: Final = rf"{_NAME}[.-]?\Z"
 _SPACE: Final = f"[{SPACE_CLASS}]{{0,{RUN_LIMIT}}}"
 _WORD_START: Final = re.compile(WORD_START).match

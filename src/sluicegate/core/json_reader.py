@@ -109,7 +109,7 @@ def _cut_short(problem: Exception, size: int) -> bool:
     return isinstance(problem, StopIteration) and problem.value > size - _LONGEST_TOKEN
 
 
-_STRINGS: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_STRINGS: Final = re.compile(r'"(?>(?:[^"\\]++|\\.)*)"', re.DOTALL)
 
 
 def _brackets(text: str) -> int:

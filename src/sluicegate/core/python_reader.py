@@ -28,13 +28,13 @@ CONSTANTS: Final = {
 LONGEST_CONVERTED: Final = 14_000
 """Most bits of a hexadecimal, octal or binary integer: Python limits the decimal digits it writes."""
 
-_DIGITS: Final = r"[0-9](?:_?[0-9])*+"
-_INTEGER: Final = re.compile(r"0(?:_?0)*+|[1-9](?:_?[0-9])*+").fullmatch
-_BASED: Final = re.compile(r"0[xX](?:_?[0-9a-fA-F])++|0[oO](?:_?[0-7])++|0[bB](?:_?[01])++").fullmatch
+_DIGITS: Final = r"[0-9](?>(?:_?[0-9])*)"
+_INTEGER: Final = re.compile(r"0(?>(?:_?0)*)|[1-9](?>(?:_?[0-9])*)").fullmatch
+_BASED: Final = re.compile(r"0[xX](?>(?:_?[0-9a-fA-F])+)|0[oO](?>(?:_?[0-7])+)|0[bB](?>(?:_?[01])+)").fullmatch
 _FLOAT: Final = re.compile(
     rf"(?P<whole>{_DIGITS})?(?P<point>\.(?P<fraction>{_DIGITS})?)?(?P<exponent>[eE][-+]?{_DIGITS})?"
 ).fullmatch
-_NUMBER_RUN: Final = re.compile(r"(?:[eE][-+]|[0-9A-Za-z_.])++").match
+_NUMBER_RUN: Final = re.compile(r"(?>(?:[eE][-+]|[0-9A-Za-z_.])+)").match
 _WORD_START: Final = re.compile(WORD_START).match
 _MAYBE_SPACE: Final = WHITE_SPACE + "#\\"
 _PLAIN_SCALAR: Final = re.compile(

@@ -66,8 +66,8 @@ _PLAIN: Final = {
 
 # What is spelled alike in Python and JSON, but for escaped single quotes.
 _ALIKE: Final = {
-    "'": re.compile(r"""(?:[^'"\\\x00-\x1f]|\\[nrtbf\\"'])++""").match,
-    '"': re.compile(r"""(?:[^"\\\x00-\x1f]|\\[nrtbf\\"'])++""").match,
+    "'": re.compile(r"""(?>(?:[^'"\\\x00-\x1f]|\\[nrtbf\\"'])+)""").match,
+    '"': re.compile(r"""(?>(?:[^"\\\x00-\x1f]|\\[nrtbf\\"'])+)""").match,
 }
 _ANY_ESCAPE: Final = re.compile(r"\\(.)")
 

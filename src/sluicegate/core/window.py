@@ -36,12 +36,13 @@ class Window:
         """Add text. What was consumed is forgotten, unless `keep` asked for it."""
         pos = self.pos
         if pos:
+            text = self.text
             if self._kept_from >= 0:
-                self._kept.append(self.text[:pos])
+                self._kept.append(text[:pos])
                 self._starts.append(self.base)
             self.base += pos
             self.pos = 0
-            self.text = self.text[pos:] + chunk
+            self.text = text[pos:] + chunk if pos < len(text) else chunk
         else:
             self.text += chunk
 

@@ -31,7 +31,7 @@ KIMIK2 = Payload(
     # The prefix is taken off once, and never given back to make a name.
     header=Header(
         until=ARGUMENTS,
-        form=rf"[{SPACE_CLASS}]*+(?:functions\.)?+(?P<name>[^{SPACE_CLASS}:<>]++)(?::[0-9]++)?[{SPACE_CLASS}]*",
+        form=rf"[{SPACE_CLASS}]*+(?>(?:functions\.)?)(?P<name>[^{SPACE_CLASS}:<>]++)(?::[0-9]++)?[{SPACE_CLASS}]*",
     ),
     tail=CALL_END,
     resume_at="token",
