@@ -227,10 +227,11 @@ def test_every_failure_says_whether_a_retry_can_help() -> None:
     def classes(base: type[TokenizerLoadError]) -> list[type[TokenizerLoadError]]:
         return [base, *(found for child in base.__subclasses__() for found in classes(child))]
 
-    # Loading a worker's tokenizer fails in ways of its own.
+    # Loading a worker's tokenizer, or one in several processes, fails in ways of its own.
     import_module("sluicegate.tokenizers.worker.errors")
+    import_module("sluicegate.server.processes.shared_tokenizers")
     retryable = {found.__name__ for found in classes(TokenizerLoadError) if found.retryable}
-    assert retryable == {"HubUnavailable", "WorkerUnreachable"}
+    assert retryable == {"HubUnavailable", "WorkerUnreachable", "NotLoadedForNow"}
 
 
 def test_missing_library_names_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
