@@ -35,7 +35,7 @@ compiled: $(READY)  ## Build a wheel with a compiled core (needs a C compiler), 
 	scripts/build-compiled
 
 test-compiled: compiled  ## Run the tests of the core and of all formats on the compiled core
-	PYTHONPATH=.cache/compiled $(BIN)/python -m pytest -n auto tests/core tests/dialects tests/invariants
+	PYTHONPATH=.cache/compiled $(BIN)/python -m pytest -n auto tests/core tests/dialects
 
 bench: $(READY) tokenizers compiled  ## Run the benchmarks on the compiled core and write docs/performance.md
 	PYTHONPATH=.cache/compiled $(BIN)/python -m benchmarks

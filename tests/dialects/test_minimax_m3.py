@@ -28,7 +28,8 @@ def tools_for(properties: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"type": "function", "function": {"name": "f", "parameters": {"properties": properties}}}]
 
 
-WORDS = st.text(string.ascii_letters + "_", min_size=1, max_size=6)
+# The format has no way to write an element of this name inside a call: it opens the next one.
+WORDS = st.text(string.ascii_letters + "_", min_size=1, max_size=6).filter(lambda word: word != "invoke")
 QUOTED = ["null", "5", "[1]", "<b>x</b>", "§</invoke>", "§<x>", "§</y> z", "]<]mini"]
 TEXTS = st.one_of(st.text(max_size=20), st.sampled_from(QUOTED))
 
