@@ -132,3 +132,14 @@ def test_stream_counts_positions_from_its_beginning() -> None:
     with pytest.raises(UnknownTokenId) as caught:
         stream.add([99, 999_999])
     assert caught.value.position == 3
+
+
+def test_an_id_that_stands_for_nothing_is_no_end_of_a_run_of_bytes() -> None:
+    tokenizer = miniatures.byte_fallback()
+    broken, zero = (tokenizer.encode("\U0001f9ff\0")[place] for place in (-2, -1))
+    nothing = next(
+        token_id for token_id in range(1000) if knows(tokenizer, token_id) and not tokenizer.token_bytes(token_id)
+    )
+    ids = [broken, nothing, zero]
+    stream = StreamingDetokenizer(tokenizer, skip_special_tokens=False)
+    assert stream.add(ids) + stream.finish() == tokenizer.decode(ids, skip_special_tokens=False)
