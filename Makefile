@@ -5,6 +5,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
+COMPILED := .cache/compiled
 
 help:  ## What there is to make
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -31,14 +32,17 @@ check: $(READY)  ## Lint, types (mypy and pyright, strict), layers
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
-compiled: $(READY)  ## Build a wheel with a compiled core (needs a C compiler), and put it into .cache/compiled
+$(COMPILED)/ready: $(READY) scripts/build-compiled $(shell find src -name '*.py')
 	scripts/build-compiled
+	touch $@
+
+compiled: $(COMPILED)/ready  ## Build a wheel with a compiled core (needs a C compiler), and put it into .cache/compiled
 
 test-compiled: compiled  ## Run the tests of the core and of all formats on the compiled core
-	PYTHONPATH=.cache/compiled $(BIN)/python -m pytest -n auto tests/core tests/dialects
+	PYTHONPATH=$(COMPILED) $(BIN)/python -m pytest -n auto tests/core tests/dialects
 
 bench: $(READY) tokenizers compiled  ## Run the benchmarks on the compiled core and write docs/performance.md
-	PYTHONPATH=.cache/compiled $(BIN)/python -m benchmarks
+	PYTHONPATH=$(COMPILED) $(BIN)/python -m benchmarks
 
 docs: $(READY)  ## Write the generated pages of docs/
 	$(BIN)/python docs/generate.py

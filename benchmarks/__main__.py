@@ -1,6 +1,6 @@
 """Run the benchmarks and write docs/performance.md.
 
-    python -m benchmarks [in-process] [growth] [compiled] [http] [tokenizers] [report]
+    python -m benchmarks [in-process] [growth] [compiled] [http] [processes] [tokenizers] [report]
 
 Without names all of them. Each prints its medians and ratios and writes JSON to benchmarks/results/, and the page is
 made of what lies there; `report` makes the page alone. `benchmarks.load` is apart: it checks promises, not speed.
@@ -13,7 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from benchmarks import compiled, growth, http, in_process, report
+from benchmarks import compiled, growth, http, in_process, processes, report
 from benchmarks.timing import RESULTS, ROOT
 
 
@@ -29,6 +29,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "growth": growth.run,
     "compiled": compiled.run,
     "http": http.run,
+    "processes": processes.run,
     "tokenizers": _tokenizers,
 }
 

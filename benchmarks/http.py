@@ -71,9 +71,12 @@ class Server:
     process: subprocess.Popen[bytes]
 
     def processor_seconds(self) -> float:
-        """Processor time that its process has used so far."""
-        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """Processor time that its process, and those that it has started, have used so far."""
+        pid, ticks = self.process.pid, 0
+        for process in (pid, *pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()):
+            fields = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
 
     def resident_megabytes(self) -> float:
         """Its resident memory."""
@@ -98,13 +101,13 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def serving(name: str, command: list[str], core: int) -> Iterator[Server]:
-    """Start a server on one core, wait until it answers a tokenize request, and end it afterwards."""
+def serving(name: str, command: list[str], cores: str) -> Iterator[Server]:
+    """Start a server on these cores (`0`, or `0,1`), wait until it answers a request, and end it afterwards."""
     port = free_port()
     command = [*command, "--host", "127.0.0.1", "--port", f"{port}", "--prometheus-port", f"{free_port()}"]
     command += ["--model-path", f"{MODEL}", "--log-level", "error"]
     with tempfile.TemporaryFile() as log:
-        process = subprocess.Popen(["taskset", "-c", f"{core}", *command], stdout=log, stderr=log)
+        process = subprocess.Popen(["taskset", "-c", cores, *command], stdout=log, stderr=log)
         server = Server(name, port, process)
         try:
             probe = json.dumps({"model": f"{MODEL}", "prompt": "Hello"}).encode()
@@ -157,8 +160,8 @@ def cases(everything: bool) -> list[Case]:
     return found
 
 
-def load(server: Server, case: Case, core: int, seconds: float) -> dict[str, float]:
-    """One round of requests."""
+def load(server: Server, case: Case, cores: str, seconds: float) -> dict[str, float]:
+    """One round of requests, from a client on these cores."""
     with tempfile.TemporaryDirectory() as folder:
         body, script = pathlib.Path(folder) / "body.json", pathlib.Path(folder) / "script.lua"
         body.write_bytes(json.dumps(case.body, ensure_ascii=False).encode())
@@ -167,7 +170,7 @@ def load(server: Server, case: Case, core: int, seconds: float) -> dict[str, flo
         command = [
             "taskset",
             "-c",
-            f"{core}",
+            cores,
             "wrk",
             "-t1",
             f"-c{case.connections}",
@@ -192,7 +195,7 @@ def load(server: Server, case: Case, core: int, seconds: float) -> dict[str, flo
     }
 
 
-def measure(servers: list[Server], case: Case, client_core: int, seconds: float, rounds: int) -> dict[str, Any]:
+def measure(servers: list[Server], case: Case, client_core: str, seconds: float, rounds: int) -> dict[str, Any]:
     """The medians of one kind of request, and whether both answered the same."""
     body = json.dumps(case.body, ensure_ascii=False).encode()
     answers = [server.ask(case.path, body) for server in servers]
@@ -232,7 +235,7 @@ def run(*, seconds: float = 2.0, rounds: int = 5, everything: bool = False) -> N
         if missing:
             print(f"  left out: {reason}")
             return
-    server_core, client_core = sorted(os.sched_getaffinity(0))[:2]
+    server_core, client_core = map(str, sorted(os.sched_getaffinity(0))[:2])
     with contextlib.ExitStack() as running:
         ours = [sys.executable, "-m", "sluicegate", "serve"]
         servers = [running.enter_context(serving("ours", ours, server_core))]

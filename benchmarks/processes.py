@@ -18,17 +18,12 @@ import json
 import os
 import pathlib
 import shutil
-import signal
 import statistics
-import subprocess
 import sys
-import tempfile
 import time
-import urllib.error
-from collections.abc import Iterator
 from typing import Any
 
-from benchmarks.http import MODEL, Case, Server, free_port, load
+from benchmarks.http import MODEL, Case, Server, load, serving
 from benchmarks.outputs import output
 from benchmarks.timing import ROOT, write_result
 
@@ -39,48 +34,10 @@ ATTEMPTS = 4
 """Rounds that are tried for each that is wanted; where too few are quiet, the least disturbed ones count, too."""
 
 
-class Service(Server):
-    """A running service: the processor time is that of all its processes."""
-
-    def processor_seconds(self) -> float:
-        ticks = 0
-        for pid in (self.process.pid, *self.serving):
-            fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-            ticks += int(fields[11]) + int(fields[12])
-        return ticks / os.sysconf("SC_CLK_TCK")
-
-    @property
-    def serving(self) -> list[int]:
-        """The serving processes, where there are several."""
-        pid = self.process.pid
-        return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-@contextlib.contextmanager
-def serving(processes: int, cores: str) -> Iterator[Service]:
-    """Start a service, wait until it answers a tokenize request, and end it afterwards."""
-    port = free_port()
-    command = ["taskset", "-c", cores, sys.executable, "-m", "sluicegate", "serve", "--host", "127.0.0.1"]
-    command += ["--port", f"{port}", "--prometheus-port", f"{free_port()}", "--model-path", f"{MODEL}"]
-    command += ["--log-level", "error", "--processes", f"{processes}"]
-    with tempfile.TemporaryFile() as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log)
-        service = Service(f"{processes}", port, process)
-        try:
-            probe = json.dumps({"model": f"{MODEL}", "prompt": "Hello"}).encode()
-            end = time.monotonic() + 120
-            while True:
-                with contextlib.suppress(OSError, urllib.error.URLError):
-                    service.ask("/v1/tokenize", probe)
-                    break
-                if process.poll() is not None or time.monotonic() > end:
-                    log.seek(0)
-                    raise SystemExit(f"the service does not start: {log.read().decode()[-2000:]}")
-                time.sleep(0.2)
-            yield service
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(30)
+def service(processes: int, cores: str) -> contextlib.AbstractContextManager[Server]:
+    """Our service with so many processes, on these cores."""
+    command = [sys.executable, "-m", "sluicegate", "serve", "--processes", f"{processes}"]
+    return serving(f"{processes}", command, cores)
 
 
 def busy_seconds() -> float:
@@ -89,7 +46,7 @@ def busy_seconds() -> float:
     return (user + nice + system + sum(more)) / os.sysconf("SC_CLK_TCK")
 
 
-def own_seconds(services: list[Service]) -> float:
+def own_seconds(services: list[Server]) -> float:
     """Processor time of the services, the clients and this process."""
     times = os.times()
     own = times.user + times.system + times.children_user + times.children_system
@@ -111,7 +68,7 @@ def cases() -> list[Case]:
     ]
 
 
-def measure(services: list[Service], case: Case, cores: str, seconds: float, rounds: int) -> dict[str, Any]:
+def measure(services: list[Server], case: Case, cores: str, seconds: float, rounds: int) -> dict[str, Any]:
     """The medians of one kind of request."""
     body = json.dumps(case.body, ensure_ascii=False).encode()
     answers = [service.ask(case.path, body) for service in services]
@@ -119,7 +76,7 @@ def measure(services: list[Service], case: Case, cores: str, seconds: float, rou
     disturbed: list[tuple[float, list[dict[str, float]]]] = []
     while len(quiet) < rounds and len(quiet) + len(disturbed) < ATTEMPTS * rounds:
         before, used, started = busy_seconds(), own_seconds(services), time.monotonic()
-        row = [load(service, case, cores, seconds) for service in services]  # type: ignore[arg-type]
+        row = [load(server, case, cores, seconds) for server in services]
         other = busy_seconds() - before - (own_seconds(services) - used)
         share = other / (time.monotonic() - started) / len(cores.split(","))
         if share <= OTHER_WORK:
@@ -163,7 +120,7 @@ def run(*, seconds: float = 3.0, rounds: int = 7) -> None:
             return
     cores = ",".join(map(str, available))
     with contextlib.ExitStack() as running:
-        services = [running.enter_context(serving(processes, cores)) for processes in PROCESSES]
+        services = [running.enter_context(service(processes, cores)) for processes in PROCESSES]
         rows = [measure(services, case, cores, seconds, rounds) for case in cases()]
     write_result("processes", {"seconds": seconds, "rounds": rounds, "rows": rows})
 

@@ -11,7 +11,7 @@ import warnings
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from sluicegate.core.context import Context
@@ -282,6 +282,8 @@ TOKENS = [
 @settings(max_examples=2_000)
 @given(st.lists(st.sampled_from(TOKENS), max_size=12).map("".join))
 def test_it_agrees_with_python_on_any_text(text: str) -> None:
+    # `literal_eval` takes one plus sign before a number; these formats take any number of them, as tested above.
+    assume("++" not in text)
     text = f"[{text}]"
     got = read(text, STRICT)
     if isinstance(got, str):
@@ -291,8 +293,7 @@ def test_it_agrees_with_python_on_any_text(text: str) -> None:
             warnings.simplefilter("ignore")
             value = ast.literal_eval(text)
     except (SyntaxError, ValueError, TypeError):
-        # `literal_eval` takes one plus sign before a number; these formats take any number of them.
-        assert isinstance(got, LiteralBroken) or "++" in text
+        assert isinstance(got, LiteralBroken)
         return
     if isinstance(got, str):
         assert exact(got) == exact(json.dumps(plain(value)))

@@ -58,6 +58,13 @@ class CallBuilder:
         """Add to the arguments text."""
         self.written.append(json)
 
+    def write_whole(self, name: str, name_at: tuple[int, int], arguments: str, arguments_at: tuple[int, int]) -> None:
+        """Write a call that is there as a whole: its name and its arguments, with their places as raw offsets."""
+        self.part("name", *name_at)
+        self.part("arguments", *arguments_at)
+        self.announce(name)
+        self.write(arguments)
+
     def part(self, kind: PartKind, start: int, end: int) -> None:
         """Note a sub-span."""
         self.parts.append(Part(kind, start, end))

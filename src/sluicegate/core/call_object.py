@@ -98,10 +98,7 @@ def write_typical_object(
         return None
     name_start, name_end = beginning.span(1)
     base = window.base
-    call.part("name", base + name_start, base + name_end)
-    call.part("arguments", base + start, base + after)
-    call.announce(name)
-    call.write(arguments)
+    call.write_whole(name, (base + name_start, base + name_end), arguments, (base + start, base + after))
     return name, arguments, end.end()
 
 

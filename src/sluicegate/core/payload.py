@@ -77,7 +77,7 @@ class Payload(BlockFormat):
         if self.tail and not (self.ends_behind_json or longer):
             space = "[ \t\n\r]*"
             closer = "" if self.call_object is None else f"{space}}}"
-            self._typical_end = re.compile(f"{closer}{space}{self.tail_behind}{re.escape(self.tail)}").match
+            self._typical_end = re.compile(f"{closer}{space}{re.escape(self.tail_behind + self.tail)}").match
 
     def read_block(self, session: Session, opener: Opener, found: Match[str] | None) -> Steps:  # noqa: ARG002
         """Read one call."""
@@ -107,22 +107,23 @@ class Payload(BlockFormat):
             return False
         written = text[pos:until]
         found = None if search_any(self._name_markers)(written) else self._header_form(written)
+        name = "" if found is None else found["name"].strip(WHITE_SPACE)
+        if found is None or not name:
+            return False
         space = _SPACE(text, until + len(header.until))
         assert space is not None
         start = space.end()
         value = complete_value(text, start, 0) if text.startswith("{", start) else None
-        if found is None or value is None:
+        if value is None:
             return False
         arguments, after = value
         end = ending(text, after)
-        name = found["name"].strip(WHITE_SPACE)
-        if end is None or not name:
+        if end is None:
             return False
         name_start, name_end = found.span("name")
-        call.part("name", base + pos + name_start, base + pos + name_end)
-        call.part("arguments", base + start, base + after)
-        call.announce(name)
-        call.write(arguments)
+        call.write_whole(
+            name, (base + pos + name_start, base + pos + name_end), arguments, (base + start, base + after)
+        )
         window.pos = end.end()
         call.end(name, arguments)
         return True
@@ -279,12 +280,7 @@ class Payload(BlockFormat):
     def _skip_space(self, session: Session) -> Generator[None, None, str]:
         """Consume white space; return the next character, or raise `CutOff`."""
         window = session.window
-        while True:
-            found = _SPACE(window.text, window.pos)
-            assert found is not None
-            window.pos = found.end()
-            if window.pos < len(window.text):
-                return window.text[window.pos]
-            if window.final:
-                raise CutOff
-            yield
+        yield from skip_space(window)
+        if window.pos == len(window.text):
+            raise CutOff
+        return window.text[window.pos]

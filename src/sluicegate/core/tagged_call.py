@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from sluicegate.core.block_fault import CutOff, Malformed
 from sluicegate.core.blocks import Session
 from sluicegate.core.call import CallBuilder
 from sluicegate.core.json_reader import JsonBroken, JsonCut, JsonReader, quote
-from sluicegate.core.patterns import CUT, SPACE_CLASS, Pattern, Steps
+from sluicegate.core.patterns import CUT, Pattern, Steps
 from sluicegate.core.schema import NO_TYPES, SchemaNode
 from sluicegate.core.sequence import Captures, Sequence
 from sluicegate.core.tagged_value import CallCloser, End
 from sluicegate.core.tags import Tag, suffix_of
 from sluicegate.core.text_value import TextValue
 from sluicegate.core.values import TooDeep, Value
+from sluicegate.core.white_space import pass_space
 from sluicegate.core.window import Window
 
 if TYPE_CHECKING:
     from sluicegate.core.tagged import Tagged
 
-_SPACE: Final = re.compile(f"[{SPACE_CLASS}]*").match
 
 Action: TypeAlias = Literal["item", "closer", "wrapper_end", "before", "call", "value"]
 Branch: TypeAlias = "tuple[Action, str, Pattern | None]"
@@ -32,14 +31,6 @@ Branches: TypeAlias = tuple[Branch, ...]
 def branch(action: Action, tag: Tag) -> Branch:
     """What a tag means where it is one of those that may come next."""
     return action, tag.literal, tag.rest
-
-
-def pass_space(window: Window) -> bool:
-    """Consume white space; whether its end is there."""
-    found = _SPACE(window.text, window.pos)
-    assert found is not None
-    window.pos = found.end()
-    return window.pos < len(window.text) or window.final
 
 
 def choose(

@@ -8,19 +8,17 @@ search behind a call closer found holds for the values that follow (`Session.kno
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Generator, Iterable
 from dataclasses import dataclass
 from re import Match
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from sluicegate.core.block_fault import CutOff, Malformed
 from sluicegate.core.blocks import Session
 from sluicegate.core.errors import InvalidDialect
-from sluicegate.core.patterns import SPACE_CLASS, WHITE_SPACE, Markers, Pattern
+from sluicegate.core.patterns import WHITE_SPACE, Markers, Pattern
 from sluicegate.core.tags import Tag, suffix_of
-
-_SPACE: Final = re.compile(f"[{SPACE_CLASS}]*").match
+from sluicegate.core.white_space import skip_space
 
 SignKind: TypeAlias = Literal["closer", "call_closer", "early_closer", "item", "start", "section", "section_end"]
 
@@ -271,24 +269,18 @@ class ValueReader:
         """
         window = session.window
         window.pos = end
+        last = yield from skip_space(window)
         continues = self.syntax.continues
-        last = ""
         while True:
-            space = _SPACE(window.text, window.pos)
-            assert space is not None
-            if space.end() > window.pos:
-                window.pos = space.end()
-                last = window.text[window.pos - 1]
-            if window.pos < len(window.text) or window.final:
-                match = continues.match(window.text, window.pos)
-                if match is not None:
-                    if suffix_of(match) == suffix:
-                        return True
-                    break
-                if continues.may_match(window.text, window.pos) is None:
-                    break
-                if window.final:
-                    return None
+            match = continues.match(window.text, window.pos)
+            if match is not None:
+                if suffix_of(match) == suffix:
+                    return True
+                break
+            if continues.may_match(window.text, window.pos) is None:
+                break
+            if window.final:
+                return None
             yield
         if last == "\n":
             window.rewind(window.offset - 1)

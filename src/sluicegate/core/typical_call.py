@@ -82,7 +82,6 @@ class TypicalCall:
         firsts = {sign[0] for sign in self._signs}
         # What may end a value begins with this character, "" if that is not one and the same.
         self._first = firsts.pop() if len(firsts) == 1 else ""
-        self._suffixed = table.item.suffixed
         # Made when they are first needed: a process uses few of the formats that it imports.
         self._expressions: _Expressions | None = None
 
@@ -104,15 +103,10 @@ class TypicalCall:
         schema = session.context.tools.schema(name.text, table.schema_rules)
         pos = body = head.end()
         members: dict[str, str] = {}
-        next_item, closer, goes_on, read_texts = (
-            expressions.item,
-            self._closer,
-            expressions.behind,
-            not table.item.plain,
-        )
+        next_item, goes_on, closer, suffixed = expressions.item, expressions.behind, self._closer, table.item.suffixed
         while (item := next_item(text, pos)) is not None:
             start = item.end()
-            captured = table.item.texts(item, written) if read_texts else item
+            captured = item if table.item.plain else table.item.texts(item, written)
             end = text.find(self._first, start)
             if not text.startswith(closer, end):
                 sign = expressions.sign(text, start)
@@ -120,7 +114,7 @@ class TypicalCall:
             if end < 0 or captured is None:
                 return False
             behind = goes_on(text, end + len(closer))
-            if behind is None or (self._suffixed and suffix_of(behind) != suffix):
+            if behind is None or (suffixed and suffix_of(behind) != suffix):
                 return False
             key: str = captured["key"]
             if table.trim_keys:
@@ -134,13 +128,10 @@ class TypicalCall:
             members[key] = json
             pos = behind.end()
         ending = expressions.ending(text, pos)
-        if ending is None or (self._suffixed and suffix_of(ending) != suffix) or not name.text.strip(WHITE_SPACE):
+        if ending is None or (suffixed and suffix_of(ending) != suffix) or not name.text.strip(WHITE_SPACE):
             return False
         arguments = f"{{{','.join([f'{quote(key)}:{json}' for key, json in members.items()])}}}"
-        call.part("name", name.start, name.end)
-        call.part("arguments", base + body, base + ending.end("before"))
-        call.announce(name.text)
-        call.write(arguments)
+        call.write_whole(name.text, (name.start, name.end), arguments, (base + body, base + ending.end("before")))
         window.pos = ending.end()
         call.end(name.text, arguments)
         return True

@@ -12,6 +12,14 @@ from sluicegate.core.window import Window
 _SPACE: Final = re.compile(f"[{SPACE_CLASS}]*").match
 
 
+def pass_space(window: Window) -> bool:
+    """Consume the white space that is there; whether its end is there, too."""
+    found = _SPACE(window.text, window.pos)
+    assert found is not None
+    window.pos = found.end()
+    return window.pos < len(window.text) or window.final
+
+
 def skip_space(window: Window) -> Generator[None, None, str]:
     """Consume white space; returns the last character of it, "" if there was none.
 
@@ -19,11 +27,10 @@ def skip_space(window: Window) -> Generator[None, None, str]:
     """
     last = ""
     while True:
-        found = _SPACE(window.text, window.pos)
-        assert found is not None
-        if found.end() > window.pos:
-            window.pos = found.end()
+        start = window.pos
+        ended = pass_space(window)
+        if window.pos > start:
             last = window.text[window.pos - 1]
-        if window.pos < len(window.text) or window.final:
+        if ended:
             return last
         yield

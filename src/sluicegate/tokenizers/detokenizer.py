@@ -23,7 +23,7 @@ class StreamingDetokenizer:
         self._count = 0
         self._decoder = _utf8("replace")
         self._before: list[int] = []
-        self._last: int | None = None  # of those that stand for something
+        self._last: list[int] = []  # the last one that stands for something
         self._held: list[int] = []
 
     def add(self, ids: Iterable[int]) -> str:
@@ -53,7 +53,7 @@ class StreamingDetokenizer:
         # that stands for nothing shows nothing, and does not have to be its end.
         if not data:
             return ""
-        self._last = token_id
+        self._last = [token_id]
         return "" if tokenizer.is_byte(token_id) else self._release()
 
     def _release(self) -> str:
@@ -62,5 +62,5 @@ class StreamingDetokenizer:
         # How a token is written can depend on the one before it (a blank, the first of the text), never on others.
         shown = self._tokenizer.decode(self._before, skip_special_tokens=False)
         text = self._tokenizer.decode(self._before + self._held, skip_special_tokens=False)
-        self._before, self._held = [] if self._last is None else [self._last], []
+        self._before, self._held = self._last, []
         return text[len(shown) :]

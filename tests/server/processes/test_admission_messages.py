@@ -53,6 +53,11 @@ class Process:
         task.add_done_callback(self._decided)
         await settle()
 
+    async def ask_and_hear(self, asking: Request | None = None) -> None:
+        """Send a request, and let every message arrive, whoever sends it."""
+        await self.ask(asking)
+        await self.service.deliver_all()
+
     def _decided(self, task: asyncio.Task[RemotePlace]) -> None:
         self.tasks.remove(task)
         if task.cancelled():
@@ -137,11 +142,9 @@ def test_one_process_may_have_all_places_if_the_other_needs_none() -> None:
         service = Service(max_concurrent_requests="10", queue_size="2")
         first, second = service.processes
         for _ in range(13):
-            await first.ask()
-        await service.deliver_all()
+            await first.ask_and_hear()
         assert (len(first.places), len(first.tasks), first.refused) == (10, 2, ["admission_queue_full"])
-        await second.ask()
-        await service.deliver_all()
+        await second.ask_and_hear()
         assert second.refused == ["admission_queue_full"]
         first.places.pop().release()
         await service.deliver_all()
@@ -158,8 +161,7 @@ def test_those_who_wait_are_admitted_in_the_order_of_asking() -> None:
     async def main() -> None:
         service = Service(max_concurrent_requests="1", queue_size="9")
         first, second = service.processes
-        await first.ask()
-        await service.deliver_all()
+        await first.ask_and_hear()
         for process in (second, first, first, second):
             await process.ask()
             await service.deliver_all()
@@ -179,8 +181,7 @@ def test_places_are_lent_again_when_it_is_quiet() -> None:
         service = Service(max_concurrent_requests="4")
         first, _ = service.processes
         for _ in range(3):
-            await first.ask()
-        await service.deliver_all()
+            await first.ask_and_hear()
         service.shared.lend_if_quiet()  # three of four are taken
         assert service.shared.places == 0
         while len(first.places) > 1:
@@ -192,8 +193,7 @@ def test_places_are_lent_again_when_it_is_quiet() -> None:
         first.places.pop().release()
         await service.deliver_all()
         service.shared.lend_if_quiet()
-        await first.ask()
-        await service.deliver_all()
+        await first.ask_and_hear()
         assert (service.shared.places, service.admission.pool.inflight, len(first.places)) == (2, 0, 2)
         first.places.pop().release()
         first.places.pop().release()
@@ -207,13 +207,10 @@ def test_a_killed_process_gives_everything_back() -> None:
         service = Service(max_concurrent_requests="2", queue_size="4")
         first, second = service.processes
         await first.ask()
-        await first.ask()
-        await service.deliver_all()
-        await second.ask()
-        await service.deliver_all()
+        await first.ask_and_hear()
+        await second.ask_and_hear()
         assert (len(first.places), len(second.places), len(second.tasks)) == (2, 0, 1)
-        await first.ask()
-        await service.deliver_all()
+        await first.ask_and_hear()
         service.replace(0)
         await service.deliver_all()
         assert (len(second.places), service.admission.pool.inflight, service.admission.pool.waiting) == (1, 1, 0)
@@ -241,10 +238,8 @@ def test_a_request_that_goes_away_leaves_the_queue() -> None:
     async def main() -> None:
         service = Service(max_concurrent_requests="1", queue_size="4")
         first, second = service.processes
-        await first.ask()
-        await service.deliver_all()
-        await second.ask()
-        await service.deliver_all()
+        await first.ask_and_hear()
+        await second.ask_and_hear()
         assert service.admission.pool.waiting == 1
         second.tasks[0].cancel()
         await settle()
@@ -274,8 +269,7 @@ def test_a_place_is_taken_away_from_a_request_of_another_process(scheduled: dict
     async def main() -> None:
         service = Service(**scheduled)
         first, second = service.processes
-        await first.ask()
-        await service.deliver_all()
+        await first.ask_and_hear()
         ended: list[str] = []
         first.places[0].cancel = lambda: ended.append("reading")
         await second.ask(request(x_smg_priority="interactive"))
@@ -295,8 +289,7 @@ def test_a_request_whose_place_is_taken_as_its_body_ends_does_no_work(scheduled:
     async def main() -> None:
         service = Service(**scheduled)
         first, second = service.processes
-        await first.ask()
-        await service.deliver_all()
+        await first.ask_and_hear()
         place = first.places[0]
         place.cancel = lambda: None
         await second.ask(request(x_smg_priority="interactive"))
@@ -318,8 +311,7 @@ def test_a_request_that_has_begun_its_work_keeps_its_place(scheduled: dict[str, 
     async def main() -> None:
         service = Service(**scheduled)
         first, second = service.processes
-        await first.ask()
-        await service.deliver_all()
+        await first.ask_and_hear()
         first.places[0].cancel = lambda: None
         first.places[0].cancel = None
         await service.deliver_all()
@@ -384,8 +376,7 @@ def test_states_of_tickets_that_were_lent() -> None:
         service = Service(max_concurrent_requests="2", queue_size="4")
         first, second = service.processes
         await first.ask()
-        await first.ask()
-        await service.deliver_all()
+        await first.ask_and_hear()
         tickets = [*first.holder.tickets.values()]
         assert [ticket.state for ticket in tickets] == [State.ADMITTED, State.ADMITTED]
         for place in first.places:

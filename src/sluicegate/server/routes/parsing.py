@@ -13,7 +13,7 @@ from msgspec import UNSET, UnsetType
 import sluicegate
 from sluicegate.answers import CalledFunction
 from sluicegate.core.errors import ConflictingStart, TextLimitExceeded, UnknownDialect
-from sluicegate.core.events import Diagnostic, Span
+from sluicegate.core.events import Diagnostic, Outcome, Span
 from sluicegate.server.body import BodyReader, InvalidBody
 from sluicegate.server.request import Request
 from sluicegate.server.response import Response, encode_json
@@ -75,21 +75,17 @@ _REASONING = BodyReader(ReasoningBody)
 def parsing_routes(state: ServiceState) -> list[Route]:
     """Both routes; long texts are parsed in a thread."""
 
-    def in_thread(work: Callable[[], Response]) -> Awaitable[Response]:
+    def run(body: bytes, work: Callable[[], Response]) -> Response | Awaitable[Response]:
+        if len(body) <= SMALL_BODY:
+            return work()
         return asyncio.get_running_loop().run_in_executor(state.threads, work)
 
     def function_call(_request: Request, body: bytes) -> Response | Awaitable[Response]:
         wanted = _FUNCTION_CALL.read(body)
-        tools = read_tools(wanted.tools)
-        if len(body) <= SMALL_BODY:
-            return _function_call(wanted, tools)
-        return in_thread(partial(_function_call, wanted, tools))
+        return run(body, partial(_function_call, wanted, read_tools(wanted.tools)))
 
     def reasoning(_request: Request, body: bytes) -> Response | Awaitable[Response]:
-        wanted = _REASONING.read(body)
-        if len(body) <= SMALL_BODY:
-            return _reasoning(wanted)
-        return in_thread(partial(_reasoning, wanted))
+        return run(body, partial(_reasoning, _REASONING.read(body)))
 
     return [
         post("/parse/function_call", "control", function_call, "parse"),
@@ -109,11 +105,12 @@ def _function_call(wanted: FunctionCallBody, tools: list[dict[str, Any]] | None)
         return failure(f"Unknown tool parser: {error.name}")
     except TextLimitExceeded as error:
         return failure(f"Failed to parse function calls: {error}")
-    calls = [FoundCall(CalledFunction(call.name, call.arguments)) for call in outcome.calls]
-    if wanted.explain:
-        answer = FunctionCallAnswer(outcome.content, calls, True, outcome.spans, outcome.diagnostics)
-    else:
-        answer = FunctionCallAnswer(outcome.content, calls, True)
+    answer = FunctionCallAnswer(
+        outcome.content,
+        [FoundCall(CalledFunction(call.name, call.arguments)) for call in outcome.calls],
+        success=True,
+        **explanation(outcome, wanted.explain),
+    )
     return Response(encode_json(answer))
 
 
@@ -130,11 +127,13 @@ def _reasoning(wanted: ReasoningBody) -> Response:
         return failure(f"Unknown reasoning parser: {error.name}")
     except TextLimitExceeded as error:
         return failure(f"Failed to separate reasoning: Buffer overflow: {error.size} bytes exceeds maximum")
-    if wanted.explain:
-        answer = ReasoningAnswer(outcome.content, outcome.reasoning, True, outcome.spans, outcome.diagnostics)
-    else:
-        answer = ReasoningAnswer(outcome.content, outcome.reasoning, True)
+    answer = ReasoningAnswer(outcome.content, outcome.reasoning, success=True, **explanation(outcome, wanted.explain))
     return Response(encode_json(answer))
+
+
+def explanation(outcome: Outcome, wanted: bool) -> dict[str, Any]:
+    """Spans and diagnostics, where they are asked for."""
+    return {"spans": outcome.spans, "diagnostics": outcome.diagnostics} if wanted else {}
 
 
 def failure(message: str) -> Response:
