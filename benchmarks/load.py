@@ -142,19 +142,37 @@ class Client:
 
     async def ask(self) -> None:
         """Send one request and read everything that comes back until the service closes the connection."""
-        tally = self.tally
-        tally.sent += 1
-        identity = f"load-{id(tally):x}-{tally.sent}"
+        identity, message = self._next()
         began = time.perf_counter()
         try:
             reader, writer = await asyncio.open_connection("127.0.0.1", self._target.port)
-            writer.write(f"{self._head}\r\nX-Request-Id: {identity}\r\n\r\n".encode() + self._body)
+            writer.write(message)
             answer = await reader.read(-1)
             writer.close()
         except OSError as error:
-            tally.wrong.append(f"lost: {type(error).__name__}")
+            self.tally.wrong.append(f"lost: {type(error).__name__}")
             return
         self._judge(answer, identity, (time.perf_counter() - began) * 1000)
+
+    def ask_in_thread(self) -> None:
+        """The same with a socket that blocks, for answers so long that reading them would keep the loop busy."""
+        identity, message = self._next()
+        began = time.perf_counter()
+        answer = bytearray()
+        try:
+            with socket.create_connection(("127.0.0.1", self._target.port), 60) as connection:
+                connection.sendall(message)
+                while piece := connection.recv(1 << 20):
+                    answer += piece
+        except OSError as error:
+            self.tally.wrong.append(f"lost: {type(error).__name__}")
+            return
+        self._judge(bytes(answer), identity, (time.perf_counter() - began) * 1000)
+
+    def _next(self) -> tuple[str, bytes]:
+        self.tally.sent += 1
+        identity = f"load-{id(self.tally):x}-{self.tally.sent}"
+        return identity, f"{self._head}\r\nX-Request-Id: {identity}\r\n\r\n".encode() + self._body
 
     def _judge(self, answer: bytes, identity: str, milliseconds: float) -> None:
         head, _, body = answer.partition(b"\r\n\r\n")
@@ -335,12 +353,12 @@ async def long_prompt(report: Report, seconds: float, characters: int) -> None:
         small, large = Client(target, path, body), Client(target, path, tokenize_body(1_000_000))
         began = time.perf_counter()
 
-        async def go_on() -> None:
+        def go_on() -> None:
             while time.perf_counter() - began < seconds:
-                await large.ask()
+                large.ask_in_thread()
 
         async with asyncio.TaskGroup() as group:
-            sending = group.create_task(go_on())
+            sending = group.create_task(asyncio.to_thread(go_on))
             while not sending.done():
                 await small.one_by_one(50)
         report.show("1 MB", large.tally)

@@ -62,6 +62,7 @@ def test_caches_are_invisible(tokenizer: Tokenizer, texts: list[str], l0: bool, 
     expected = [tokenizer.encode(text) for text in texts]
     assert [cached.encode(text) for text in texts] == expected
     assert cached.encode_batch(texts) == expected
+    assert [cached.encode_flat(text).tolist() for text in texts] == expected
     assert [cached.encode(text) for text in texts] == expected
     for options in ({"add_special_tokens": True}, {"parse_special": False}):
         assert [cached.encode(text, **options) for text in texts] == [
@@ -122,6 +123,7 @@ def test_everything_else_goes_through() -> None:
     assert cached.vocab_size == tokenizer.vocab_size
     assert cached.engine == tokenizer.engine
     assert cached.pieces("a") == tokenizer.pieces("a")
+    assert cached.encode_flat("<think>", parse_special=False) == tokenizer.encode_flat("<think>", parse_special=False)
     assert cached.token_bytes(97) == b"a"
     assert not cached.is_special(97)
     assert cached.is_byte(97)

@@ -65,6 +65,7 @@ def test_detour_of_japanese_runs_is_exact(deepseek: HuggingFaceTokenizer, text: 
     expected = library().encode(text, add_special_tokens=False).ids
     assert deepseek.encode(text) == expected
     assert deepseek.encode_batch(["a", text, "・"])[1] == expected
+    assert deepseek.encode_flat(text).tolist() == expected
 
 
 def test_missing_package_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

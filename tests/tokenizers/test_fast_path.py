@@ -43,12 +43,14 @@ def test_fast_path_equals_reference(pair: tuple[HuggingFaceTokenizer, HuggingFac
     expected = [reference.encode(text) for text in texts]
     assert [fast.encode(text) for text in texts] == expected
     assert fast.encode_batch(texts) == expected
+    assert [fast.encode_flat(text).tolist() for text in texts] == expected
 
 
 def test_long_text_equals_reference(pair: tuple[HuggingFaceTokenizer, HuggingFaceTokenizer]) -> None:
     fast, reference = pair
     for text in (miniatures.TEXT * 8, "\n" * 50_000, "a" * 30_000 + " b" * 10_000):
         assert fast.encode(text) == reference.encode(text)
+        assert fast.encode_flat(text).tolist() == reference.encode(text)
 
 
 @pytest.mark.parametrize("mark", ["\u07fd", "\u0eba", "\u0c3c", "\u1abf", "\u1add", "\U0001e136", "\U00010f50"])
@@ -101,8 +103,9 @@ def test_failure_at_run_time_leaves_the_text_to_the_reference() -> None:
     def fail(_: object) -> list[list[int]]:
         raise RuntimeError("broken")
 
-    path = FastPath(fail, fail)  # type: ignore[arg-type]
+    path = FastPath(fail, fail, flat=fail)  # type: ignore[arg-type]
     assert path.encode("a") is None
+    assert path.encode_flat("a") is None
     assert path.encode("a" * 9000) is None
     assert path.encode_batch(["a", "b"]) == [None, None]
 
@@ -111,7 +114,9 @@ def test_interrupt_is_not_swallowed() -> None:
     def interrupt(_: object) -> list[list[int]]:
         raise KeyboardInterrupt
 
-    path = FastPath(interrupt, interrupt)  # type: ignore[arg-type]
+    path = FastPath(interrupt, interrupt, flat=interrupt)  # type: ignore[arg-type]
+    with pytest.raises(KeyboardInterrupt):
+        path.encode_flat("a")
     with pytest.raises(KeyboardInterrupt):
         path.encode("a")
     with pytest.raises(KeyboardInterrupt):

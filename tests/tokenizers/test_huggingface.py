@@ -42,6 +42,7 @@ def test_ids_are_those_of_the_library(byte_level: HuggingFaceTokenizer, text: st
     library = tokenizers.Tokenizer.from_buffer(miniatures.byte_level_json())
     assert byte_level.encode(text) == library.encode(text, add_special_tokens=False).ids
     assert byte_level.encode_batch([text, "x", text]) == [byte_level.encode(part) for part in (text, "x", text)]
+    assert byte_level.encode_flat(text).tolist() == byte_level.encode(text)
 
 
 def test_spelling_of_added_tokens_is_recognised_unless_told_not_to(byte_level: HuggingFaceTokenizer) -> None:
@@ -51,10 +52,12 @@ def test_spelling_of_added_tokens_is_recognised_unless_told_not_to(byte_level: H
     assert not {END, THINK} & set(plain)
     assert byte_level.decode(plain) == text
     assert byte_level.encode_batch([text, text], parse_special=False) == [plain, plain]
+    assert byte_level.encode_flat(text, parse_special=False).tolist() == plain
 
 
 def test_add_special_tokens_runs_the_post_processor(byte_level: HuggingFaceTokenizer) -> None:
     assert byte_level.encode("hello", add_special_tokens=True) == [BEGIN, *byte_level.encode("hello")]
+    assert byte_level.encode_flat("hello", add_special_tokens=True).tolist() == [BEGIN, *byte_level.encode("hello")]
     assert byte_level.encode("<|end|>", add_special_tokens=True, parse_special=False)[0] == BEGIN
 
 
@@ -152,6 +155,8 @@ def test_lone_surrogate_is_an_error_of_the_text(byte_level: HuggingFaceTokenizer
         byte_level.encode(text)
     with pytest.raises(TokenizationFailed):
         byte_level.encode_batch(["ok", text])
+    with pytest.raises(TokenizationFailed):
+        byte_level.encode_flat(text)
 
 
 @pytest.mark.parametrize(

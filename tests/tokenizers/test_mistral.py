@@ -58,6 +58,7 @@ def test_sentencepiece_ids_are_those_of_the_library(tmp_path: Path, model: bytes
         assert tokenizer.decode(tokenizer.encode(text)) == library.decode(library.encode(text))
         assert [piece.id for piece in tokenizer.pieces(text)] == library.encode(text)
     assert tokenizer.encode_batch(["hello", "world"]) == library.encode(["hello", "world"])
+    assert tokenizer.encode_flat("hello").tolist() == library.encode("hello")
     assert tokenizer.vocab_size == library.vocab_size()
     assert tokenizer.engine.encode == "sentencepiece"
 

@@ -188,6 +188,7 @@ def test_cut_text_is_encoded_piece_by_piece(of_kimi: RankTokenizer) -> None:
     assert [len(list(run)) for _, run in groupby(kimi.cut(text), len)] == [2, 1]
     assert of_kimi.encode(text) == expected
     assert of_kimi.encode_batch([text, "a"]) == [expected, [97]]
+    assert of_kimi.encode_flat(text).tolist() == expected
     assert of_kimi.encode(text, parse_special=False) == expected
 
 

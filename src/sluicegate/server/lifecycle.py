@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import resource
+import sys
 
 import uvloop
 
@@ -16,6 +17,9 @@ from .logs import configure_logs, get_logger
 from .service import Service
 from .upkeep import drain, grace_after, log_listening, signals, sweep, tick
 
+SWITCH_SECONDS = 0.0005
+"""How long a thread may keep the interpreter while another wants it; a tenth of what Python starts with."""
+
 
 def run(settings: Settings, *, ignored_flags: tuple[str, ...] = ()) -> None:
     """Serve until SIGTERM or SIGINT. Raises `InvalidSetting` when the service cannot start with these settings.
@@ -25,7 +29,7 @@ def run(settings: Settings, *, ignored_flags: tuple[str, ...] = ()) -> None:
     configure_logs(settings.log_level, as_json=settings.log_json, directory=settings.log_dir)
     for flag in ignored_flags:
         get_logger().warning("flag_without_effect", flag=flag)
-    allow_many_connections()
+    prepare_process()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         if settings.processes == 1:
             runner.run(_serve(settings))
@@ -35,8 +39,12 @@ def run(settings: Settings, *, ignored_flags: tuple[str, ...] = ()) -> None:
             runner.run(supervise(settings))
 
 
-def allow_many_connections() -> None:
-    """Use all the file descriptors that this process may have: what it starts with is often as few as 1,024."""
+def prepare_process() -> None:
+    """Use all the file descriptors that this process may have: what it starts with is often as few as 1,024.
+
+    And let threads that work on long inputs give way to the event loop soon.
+    """
+    sys.setswitchinterval(SWITCH_SECONDS)
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

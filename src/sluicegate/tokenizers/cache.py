@@ -156,6 +156,11 @@ class CachedTokenizer:
         self._texts.put(text, ids, size)
         return ids
 
+    def encode_flat(self, text: str, *, add_special_tokens: bool = False, parse_special: bool = True) -> array[int]:
+        if add_special_tokens or not parse_special or (self._texts is None and self._beginnings is None):
+            return self._tokenizer.encode_flat(text, add_special_tokens=add_special_tokens, parse_special=parse_special)
+        return array("I", self.encode(text))
+
     def encode_batch(
         self, texts: Sequence[str], *, add_special_tokens: bool = False, parse_special: bool = True
     ) -> list[list[int]]:

@@ -14,6 +14,7 @@ A text that a guard refuses, or that splintr fails on, goes to the reference eng
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import Any
@@ -115,15 +116,18 @@ class Detour:
 class FastPath:
     """An admitted fast encoder. `one` and `many` return the ids of one text, or of each of several.
 
-    A text in which `guard` finds something is left to the reference.
+    `flat` returns those of one text as a buffer of 32-bit numbers, where the engine can. A text in which `guard` finds
+    something is left to the reference.
     """
 
     def __init__(
         self, one: Callable[[str], list[int]], many: Callable[[list[str]], list[list[int]]],
         detour: Detour | None = None, guard: re.Pattern[str] | None = None,
+        flat: Callable[[str], bytes] | None = None,
     ) -> None:  # fmt: skip
         self._one = one
         self._many = many
+        self._flat = flat
         self._detour = detour
         self._guard = guard
 
@@ -145,6 +149,20 @@ class FastPath:
             if not is_engine_failure(failure):
                 raise
             return None
+
+    def encode_flat(self, text: str) -> array[int] | None:
+        """Return the ids as one array of 32-bit numbers, or None when `encode` has to be asked."""
+        detour = self._detour
+        if self._flat is None or not self.accepts(text) or (detour is not None and detour.parts(text) is not None):
+            return None
+        try:
+            ids = array("I")
+            ids.frombytes(self._flat(text))
+        except BaseException as failure:
+            if not is_engine_failure(failure):
+                raise
+            return None
+        return ids
 
     def _encode_with_detour(self, parts: list[str], detour: Detour) -> list[int]:
         fast, slow = self._many(parts[::2]), detour.reference(parts[1::2])
@@ -177,10 +195,10 @@ def admit(
         if not is_engine_failure(failure):
             raise
         return None, f"the fast engine (splintr) cannot load this tokenizer: {reason_of(failure)}"
-    expected = reference(probes)
     differing = 0
-    for fast, slow in zip(candidate.encode_batch(probes), expected, strict=True):
-        differing += fast is not None and fast != slow
+    for probe, fast, slow in zip(probes, candidate.encode_batch(probes), reference(probes), strict=True):
+        flat = candidate.encode_flat(probe)
+        differing += (fast is not None and fast != slow) or (flat is not None and flat.tolist() != slow)
     if differing:
         return None, f"the fast engine (splintr) differs from the reference on {differing} of {len(probes)} probe texts"
     return candidate, f"equals the reference on all {len(probes)} probe texts"
@@ -193,7 +211,12 @@ def fast_path_of_json(
     from splintr import from_json_bytes  # noqa: PLC0415 - heavy, and an extra
 
     engine = from_json_bytes(tokenizer_json)
-    return FastPath(engine.encode, engine.encode_batch, detour, guard)
+
+    def encode_flat(text: str) -> bytes:
+        buffer: bytes = engine.encode_batch_flat([text])[0]  # only calls for several texts release the interpreter lock
+        return buffer
+
+    return FastPath(engine.encode, engine.encode_batch, detour, guard, encode_flat)
 
 
 def fast_path_of_ranks(rank_file: bytes, pattern: str, special_tokens: dict[str, int]) -> FastPath:
@@ -201,4 +224,5 @@ def fast_path_of_ranks(rank_file: bytes, pattern: str, special_tokens: dict[str,
     from splintr import Tokenizer  # noqa: PLC0415 - heavy, and an extra
 
     engine: Any = Tokenizer.from_bytes(rank_file, pattern, special_tokens)
+    # What returns a buffer does not see the special tokens here.
     return FastPath(engine.encode_with_special, engine.encode_batch_with_special)

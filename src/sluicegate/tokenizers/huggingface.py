@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from array import array
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, cast
@@ -213,6 +214,13 @@ class HuggingFaceTokenizer:
             if not is_engine_failure(failure):
                 raise
             raise TokenizationFailed(f"Encoding failed: {reason_of(failure)}") from None
+
+    def encode_flat(self, text: str, *, add_special_tokens: bool = False, parse_special: bool = True) -> array[int]:
+        if self._fast is not None and parse_special and not add_special_tokens:
+            ids = self._fast.encode_flat(text)
+            if ids is not None:
+                return ids
+        return array("I", self.encode(text, add_special_tokens=add_special_tokens, parse_special=parse_special))
 
     def encode_batch(
         self, texts: Sequence[str], *, add_special_tokens: bool = False, parse_special: bool = True

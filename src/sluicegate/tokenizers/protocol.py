@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
@@ -70,6 +71,10 @@ class Tokenizer(Protocol):
 
         Raises TokenizationFailed.
         """
+        ...
+
+    def encode_flat(self, text: str, *, add_special_tokens: bool = False, parse_special: bool = True) -> array[int]:
+        """Return the ids that `encode` returns as an array of 32-bit numbers: less time and memory for long texts."""
         ...
 
     def encode_batch(

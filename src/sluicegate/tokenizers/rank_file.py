@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from array import array
 from collections.abc import Callable, Sequence
 from itertools import chain, pairwise
 
@@ -148,6 +149,9 @@ class RankTokenizer:
             if not is_engine_failure(failure):
                 raise
             raise TokenizationFailed(f"Encoding failed: {reason_of(failure)}") from None
+
+    def encode_flat(self, text: str, *, add_special_tokens: bool = False, parse_special: bool = True) -> array[int]:
+        return array("I", self.encode(text, add_special_tokens=add_special_tokens, parse_special=parse_special))
 
     def encode_batch(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from typing import Any
 
@@ -67,6 +68,9 @@ class SentencePieceTokenizer:
         except Exception as error:
             raise TokenizationFailed(f"Encoding failed: {reason_of(error)}") from None
         return [*self._before, *ids] if add_special_tokens else ids
+
+    def encode_flat(self, text: str, *, add_special_tokens: bool = False, parse_special: bool = True) -> array[int]:
+        return array("I", self.encode(text, add_special_tokens=add_special_tokens, parse_special=parse_special))
 
     def encode_batch(
         self,

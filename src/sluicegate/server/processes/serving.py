@@ -18,7 +18,7 @@ from sluicegate.server.admission_metrics import AdmissionMetrics
 from sluicegate.server.connections import Connections
 from sluicegate.server.control import Control, ControlPlane
 from sluicegate.server.identifiers import new_identifier
-from sluicegate.server.lifecycle import allow_many_connections
+from sluicegate.server.lifecycle import prepare_process
 from sluicegate.server.listeners import timeouts, tls_context
 from sluicegate.server.loading import LocalLoader
 from sluicegate.server.logs import configure_logs, get_logger
@@ -255,7 +255,7 @@ def main() -> None:
     # The supervisor gets the signals, and says when this process is to end.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    allow_many_connections()
+    prepare_process()
     end, listening, counts = map(int, sys.argv[1:4])
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         sys.exit(runner.run(_run(socket.socket(fileno=end), socket.socket(fileno=listening), counts)))

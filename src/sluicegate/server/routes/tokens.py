@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from array import array
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -27,6 +28,7 @@ from sluicegate.tokenizers.pieces import ends_inside_character, pieces_of_ids
 from sluicegate.tokenizers.protocol import Piece
 from sluicegate.tokenizers.store import StoredTokenizer
 
+T = TypeVar("T")
 TokenId = Annotated[int, Meta(ge=0, le=4294967295)]
 
 
@@ -65,7 +67,7 @@ class DetokenizeBatchBody(msgspec.Struct, gc=False):
 class TokenizeAnswer(msgspec.Struct, gc=False, omit_defaults=True):
     """Answer to one prompt. `pieces` come where they are asked for, `prompt` is what the messages were made into."""
 
-    tokens: list[int]
+    tokens: list[int] | msgspec.Raw
     count: int
     char_count: int
     pieces: list[Piece] | UnsetType = UNSET
@@ -100,6 +102,15 @@ class DetokenizeBatchAnswer(msgspec.Struct, gc=False, omit_defaults=True):
 _TOKENIZE = BodyReader(TokenizeBody)
 _DETOKENIZE = BodyReader(DetokenizeBody)
 _DETOKENIZE_BATCH = BodyReader(DetokenizeBatchBody)
+LONG_PROMPT = 8_192
+"""Code points of a prompt from which its ids are not made a list as a whole."""
+
+LONG_BODY = 256 * 1024
+"""Bytes of a body from which it is read in a thread, too."""
+
+STEP = 4_096
+"""Token ids that are encoded as JSON at once: other requests wait for the interpreter lock meanwhile."""
+
 _TEMPLATE_MEMBERS = ("tools", "add_generation_prompt", "chat_template_kwargs")
 
 
@@ -121,7 +132,9 @@ class TokenRoutes:
 
     def tokenize(self, request: Request, body: bytes) -> Response | Awaitable[Response]:
         """The ids of one prompt or of several."""
-        wanted = _TOKENIZE.read(body)
+        return self._read(_TOKENIZE.read, body, partial(self._tokenize_wanted, request, body))
+
+    def _tokenize_wanted(self, request: Request, body: bytes, wanted: TokenizeBody) -> Response | Awaitable[Response]:
         prompt = wanted.prompt
         if wanted.messages is not UNSET:
             return self._tokenize_messages(request, wanted, wanted.messages)
@@ -175,17 +188,17 @@ class TokenRoutes:
 
     def detokenize(self, request: Request, body: bytes) -> Response | Awaitable[Response]:
         """The text of one sequence of ids or of several."""
-        wanted: DetokenizeBody | DetokenizeBatchBody
-        try:
-            wanted = _DETOKENIZE.read(body)
-        except InvalidBody as error:
-            if "tokens[0] must be a whole number" not in str(error) or "not an array" not in str(error):
-                raise
-            wanted = _DETOKENIZE_BATCH.read(body)
-            self._check_batch("tokens", len(wanted.tokens))
-            counting = self._charge(request, wanted.model, sum(map(len, wanted.tokens)))
+        return self._read(_read_ids, body, partial(self._detokenize_wanted, request, body))
+
+    def _detokenize_wanted(
+        self, request: Request, body: bytes, wanted: DetokenizeBody | DetokenizeBatchBody
+    ) -> Response | Awaitable[Response]:
+        if isinstance(wanted, DetokenizeBody):
+            number = len(wanted.tokens)
         else:
-            counting = self._charge(request, wanted.model, len(wanted.tokens))
+            self._check_batch("tokens", len(wanted.tokens))
+            number = sum(map(len, wanted.tokens))
+        counting = self._charge(request, wanted.model, number)
         if counting is not None:
             return _once_counted(counting, partial(self._detokenize_ids, body, wanted))
         return self._detokenize_ids(body, wanted)
@@ -213,6 +226,17 @@ class TokenRoutes:
             return self._state.store.resolve(model)
         except TokenizerNotLoaded as error:
             return plain_error(400, "tokenizer_not_found", str(error))
+
+    def _read(
+        self, read: Callable[[bytes], T], body: bytes, answer: Callable[[T], Response | Awaitable[Response]]
+    ) -> Response | Awaitable[Response]:
+        return answer(read(body)) if len(body) < LONG_BODY else self._read_in_thread(read, body, answer)
+
+    async def _read_in_thread(
+        self, read: Callable[[bytes], T], body: bytes, answer: Callable[[T], Response | Awaitable[Response]]
+    ) -> Response:
+        response = answer(await self._in_thread(partial(read, body)))
+        return response if isinstance(response, Response) else await response
 
     def _run(self, body: bytes, work: Callable[[], Response]) -> Response | Awaitable[Response]:
         return work() if len(body) <= SMALL_BODY else self._in_thread(work)
@@ -243,11 +267,19 @@ def _tokenize(
 
 
 def _tokens_of(stored: StoredTokenizer, prompt: str, with_pieces: bool, flags: dict[str, bool]) -> TokenizeAnswer:
+    if not with_pieces and len(prompt) >= LONG_PROMPT:
+        ids = stored.tokenizer.encode_flat(prompt, **flags)
+        return TokenizeAnswer(_encode_in_steps(ids), len(ids), len(prompt))
     if not with_pieces:
         tokens = stored.tokenizer.encode(prompt, **flags)
         return TokenizeAnswer(tokens, len(tokens), len(prompt))
     pieces = stored.tokenizer.pieces(prompt, **flags)
     return TokenizeAnswer([piece.id for piece in pieces], len(pieces), len(prompt), pieces)
+
+
+def _encode_in_steps(ids: array[int]) -> msgspec.Raw:
+    steps = [encode_json(ids[start : start + STEP].tolist())[1:-1] for start in range(0, len(ids), STEP)]
+    return msgspec.Raw(b"[%b]" % b",".join(steps))
 
 
 def _tokens_of_all(
@@ -278,6 +310,15 @@ def _render(stored: StoredTokenizer, wanted: TokenizeBody, messages: list[dict[s
         arguments=wanted.chat_template_kwargs or None,
         now=datetime.now,
     )
+
+
+def _read_ids(body: bytes) -> DetokenizeBody | DetokenizeBatchBody:
+    try:
+        return _DETOKENIZE.read(body)
+    except InvalidBody as error:
+        if "tokens[0] must be a whole number" not in str(error) or "not an array" not in str(error):
+            raise
+        return _DETOKENIZE_BATCH.read(body)
 
 
 def _detokenize(stored: StoredTokenizer, wanted: DetokenizeBody | DetokenizeBatchBody) -> Response:
