@@ -190,6 +190,16 @@ def test_an_offer_to_upgrade_is_ignored(raw: Raw) -> None:
     assert json.loads(raw.answer()[2]) == TOKENS
 
 
+@pytest.mark.parametrize(("path", "status"), [(b"/health", 200), (b"/v1/tokenize", 405), (b"/nope", 404)])
+def test_an_offer_of_a_websocket_where_none_is_spoken_is_ignored(raw: Raw, path: bytes, status: int) -> None:
+    offer = b"connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: eA==\r\n"
+    raw.send(b"GET " + path + b" HTTP/1.1\r\nhost: x\r\n" + offer + b"\r\n")
+    found, headers, _ = raw.answer()
+    assert (found, "x-request-id" in headers) == (status, True)
+    raw.send(b"GET /health HTTP/1.1\r\nhost: x\r\n\r\n")
+    assert raw.answer()[0] == 200
+
+
 def test_a_tunnel_is_refused(raw: Raw) -> None:
     raw.send(b"CONNECT example.org:443 HTTP/1.1\r\nhost: example.org\r\n\r\n")
     assert raw.answer()[0] == 404

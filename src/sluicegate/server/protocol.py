@@ -53,6 +53,7 @@ class Connection(HttpToolsProtocol):
         self._unstarted: Exchange | None = None
         self._head_bytes = 0
         self._plain_head = b""
+        self._becomes_session = False
         self._ignores_data = False
         self.waits_for_head = True
         self.has_begun = False
@@ -85,12 +86,12 @@ class Connection(HttpToolsProtocol):
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
-            if self._should_upgrade():
-                self.all.remove(self)
-                self.handle_websocket_upgrade()
-                return
             if self._plain_head:
                 self._read_as_plain(data[upgrade.args[0] :])
+                return
+            if self._becomes_session:
+                self.all.remove(self)
+                self.handle_websocket_upgrade()
                 return
         except httptools.HttpParserError as error:
             cause = error.__context__
@@ -149,7 +150,8 @@ class Connection(HttpToolsProtocol):
             raise _HeadRefused(400)
         method = self.parser.get_method().decode("ascii")
         if self.parser.should_upgrade() and method != "CONNECT":
-            if self._should_upgrade():
+            self._becomes_session = self._should_upgrade() and self._has_session(path)
+            if self._becomes_session:
                 self.scope = self.make_scope(method, path, query, self.headers)
             else:
                 lines = [name + b": " + value for name, value in self.headers if name not in _UPGRADE_HEADERS]
@@ -170,6 +172,9 @@ class Connection(HttpToolsProtocol):
             and not self.all.draining,
             expect_100_continue=self.expect_100_continue,
         )
+
+    def _has_session(self, path: bytes) -> bool:
+        return self._application is not None and path.decode("latin-1") in self._application.sessions
 
     def make_scope(self, method: str, path: bytes, query: bytes, headers: list[tuple[bytes, bytes]]) -> HTTPScope:
         """What ASGI applications get to know of a request."""
