@@ -27,7 +27,6 @@ from typing import Any
 
 from benchmarks.timing import RESULTS, write_result
 from sluicegate.tokenizers import Tokenizer, demo_tokenizers, load_tokenizer
-from sluicegate.tokenizers.fast_path import has_differing_code_point
 from sluicegate.tokenizers.probes import SENTENCES, WHITE_SPACE
 
 ROOT = pathlib.Path(__file__).parent.parent
@@ -121,7 +120,8 @@ def check_exact(name: str) -> dict[str, Any]:
         expected = reference.encode_batch(batch)
         together = product.encode_batch(batch)
         alone = [product.encode(text) for text in batch]
-        for text, right, *found in zip(batch, expected, together, alone, strict=True):
+        flat = [product.encode_flat(text).tolist() for text in batch]
+        for text, right, *found in zip(batch, expected, together, alone, flat, strict=True):
             count += 1
             if any(ids != right for ids in found):
                 differing.append(text)
@@ -130,7 +130,9 @@ def check_exact(name: str) -> dict[str, Any]:
 
 def check_code_points(name: str) -> dict[str, Any]:
     product, reference = load(name, use_fast_path=True), load(name, use_fast_path=False)
-    bare: Callable[[list[str]], list[list[int]]] | None = getattr(getattr(product, "_fast", None), "_many", None)
+    fast_path = getattr(product, "_fast", None)
+    bare: Callable[[list[str]], list[list[int]]] | None = getattr(fast_path, "_many", None)
+    accepts: Callable[[str], bool] = getattr(fast_path, "accepts", lambda _: True)
     codes = [code for plane in PLANES for code in plane if code not in SURROGATES]
     different: list[int] = []
     unguarded: list[int] = []
@@ -144,9 +146,9 @@ def check_code_points(name: str) -> dict[str, Any]:
         for code, text, right, ours, fast in zip(part, texts, expected, found, raw, strict=True):
             if ours != right:
                 different.append(code)
-            if fast != right and not has_differing_code_point(text):
+            if fast != right and accepts(text):
                 unguarded.append(code)
-            guarded_without_need += fast == right and has_differing_code_point(text)
+            guarded_without_need += fast == right and not accepts(text)
     return {
         "code points": len(codes),
         "different": len(different),
