@@ -15,6 +15,7 @@ import stamina
 from sluicegate.core.errors import SluicegateError
 from sluicegate.server.jobs import Job, JobQueue, in_thread
 from sluicegate.server.logs import get_logger
+from sluicegate.server.memory import release_freed_memory
 from sluicegate.tokenizers.errors import TokenizerExists, TokenizerLoadError
 from sluicegate.tokenizers.protocol import Tokenizer
 from sluicegate.tokenizers.store import FIRST, StoredTokenizer, TokenizerStore
@@ -101,7 +102,13 @@ def source_problem(source: str) -> str | None:
 async def load_in_thread(load: Callable[[Callable[[], bool]], Tokenizer]) -> Tokenizer:
     """Run a blocking `load` in a thread; what it gets says, once it is so, that this call was cancelled."""
     cancelled = threading.Event()
-    return await in_thread(lambda: load(cancelled.is_set), "tokenizer-load", stop=cancelled.set)
+
+    def load_and_tidy() -> Tokenizer:
+        tokenizer = load(cancelled.is_set)
+        release_freed_memory()
+        return tokenizer
+
+    return await in_thread(load_and_tidy, "tokenizer-load", stop=cancelled.set)
 
 
 async def with_attempts(call: Callable[[], Awaitable[T]]) -> T:

@@ -16,6 +16,7 @@ import stamina
 from sluicegate.core.errors import InvalidSetting, SluicegateError
 from sluicegate.server.jobs import Job, JobQueue, JobQueueFull, in_thread
 from sluicegate.server.logs import get_logger
+from sluicegate.server.memory import release_freed_memory
 from sluicegate.server.tokenizer_jobs import (
     LoadSource,
     TokenizerJobs,
@@ -330,7 +331,9 @@ class WorkerRegistry:
         seconds, limits, load = self._settings.fetch_seconds, self._settings.limits, self._settings.load_directory
 
         def fetch(client: WorkerClient) -> Tokenizer:
-            return fetch_tokenizer(client, runtime, load, timeout=seconds, limits=limits)
+            tokenizer = fetch_tokenizer(client, runtime, load, timeout=seconds, limits=limits)
+            release_freed_memory()
+            return tokenizer
 
         try:
             async with asyncio.timeout(seconds):

@@ -292,17 +292,17 @@ class HuggingFaceTokenizer:
         if not parse_special:
             pieces = self._without_markers().pieces(text, add_special_tokens=add_special_tokens)
             return [msgspec.structs.replace(piece, special=self.is_special(piece.id)) for piece in pieces]
-        table, special = self._table.bytes_of_id, self._table.special
+        bytes_of, special = self._table.bytes_of, self._table.special
         if not add_special_tokens:
             ids = self.encode(text)
-            tokens = [(token_id, table[token_id], token_id in special) for token_id in ids]
+            tokens = [(token_id, bytes_of(token_id), token_id in special) for token_id in ids]
             if b"".join(data for _, data, _ in tokens) == text.encode():
                 return tile(tokens)
         return self._pieces_by_offsets(text, add_special_tokens=add_special_tokens)
 
     def _pieces_by_offsets(self, text: str, *, add_special_tokens: bool) -> list[Piece]:
         """Positions as the library reports them; None for a token that the post-processor or padding put there."""
-        table, special = self._table.bytes_of_id, self._table.special
+        bytes_of, special = self._table.bytes_of, self._table.special
         try:
             encoding = self._with_whole_offsets().encode(text, add_special_tokens=add_special_tokens)
         except BaseException as failure:
@@ -318,7 +318,7 @@ class HuggingFaceTokenizer:
         pieces: list[Piece] = []
         for token_id, span in zip(encoding.ids, spans, strict=True):
             start, end = span or (None, None)
-            data = table[token_id]
+            data = bytes_of(token_id)
             pieces.append(Piece(token_id, data.decode("utf-8", "replace"), data, start, end, token_id in special))
         return pieces
 

@@ -78,7 +78,7 @@ class RankTokenizer:
         self._cut = cut
         self._special_tokens = special_tokens
         self._before = list(before)
-        self._vocab_size = vocab_size or max(self._table.bytes_of_id) + 1
+        self._vocab_size = vocab_size or self._table.highest + 1
         self._chat_template = chat_template
         self._missing = frozenset(range(256)) - {token[0] for token in ranks if len(token) == 1}
         reason = "the fast path is switched off" if not use_fast_path else None
@@ -198,16 +198,21 @@ class RankTokenizer:
         add_special_tokens: bool = False,
         parse_special: bool = True,
     ) -> list[Piece]:
-        table, special = self._table.bytes_of_id, self._table.special
+        bytes_of, special = self._table.bytes_of, self._table.special
         before = [
             Piece(
-                token_id, table[token_id].decode("utf-8", "replace"), table[token_id], None, None, token_id in special
+                token_id,
+                bytes_of(token_id).decode("utf-8", "replace"),
+                bytes_of(token_id),
+                None,
+                None,
+                token_id in special,
             )
             for token_id in self._before
             if add_special_tokens
         ]
         return before + tile(
-            (token_id, table[token_id], token_id in special)
+            (token_id, bytes_of(token_id), token_id in special)
             for token_id in self.encode(text, parse_special=parse_special)
         )
 
