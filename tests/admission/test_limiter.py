@@ -108,6 +108,16 @@ def test_without_limits_everything_passes():
     assert pool.inflight == 10_000
 
 
+def test_without_a_ticket():
+    pool = limiter(capacity=2, queue_size=1)
+    assert [pool.enter(0.0) for _ in range(3)] == [True, True, False]
+    waiting = ask(pool)
+    pool.exit()
+    assert not pool.enter(0.0), "a newcomer has overtaken"
+    pool.advance(0.0)
+    assert (waiting.state, pool.inflight) == (State.ADMITTED, 2)
+
+
 def test_what_is_counted():
     class Counts(Observer):
         def __init__(self):
@@ -141,7 +151,8 @@ class LimiterMachine(RuleBasedStateMachine):
             capacity=self.CAPACITY, queue_size=self.QUEUE, queue_timeout=self.TIMEOUT, rate=self.RATE, burst=self.BURST
         )
         self.tickets = []
-        self.admitted = []
+        self.inside = 0  # without a ticket
+        self.entered = []
         self.changes = {}
 
     @rule()
@@ -154,6 +165,21 @@ class LimiterMachine(RuleBasedStateMachine):
         self.pool.ask(ticket, self.now)
         if waiting and self.pool.waiting:
             assert ticket.state is not State.ADMITTED, "a newcomer has overtaken"
+
+    @rule()
+    def enter(self):
+        waiting, inflight = self.pool.waiting, self.pool.inflight
+        if self.pool.enter(self.now):
+            assert (waiting, inflight < self.CAPACITY) == (0, True)
+            self.inside += 1
+            self.entered.append(self.now)
+
+    @precondition(lambda self: self.inside)
+    @rule()
+    def exit(self):
+        self.inside -= 1
+        self.pool.exit()
+        self.pool.advance(self.now)
 
     @precondition(lambda self: self.tickets)
     @rule(data=st.data())
@@ -173,7 +199,7 @@ class LimiterMachine(RuleBasedStateMachine):
     @invariant()
     def never_above_capacity(self):
         found = states(self.tickets)
-        assert found.count(State.ADMITTED) == self.pool.inflight <= self.CAPACITY
+        assert found.count(State.ADMITTED) + self.inside == self.pool.inflight <= self.CAPACITY
         assert found.count(State.WAITING) == self.pool.waiting <= self.QUEUE
 
     @invariant()
@@ -207,7 +233,8 @@ class LimiterMachine(RuleBasedStateMachine):
 
     @invariant()
     def rate_holds(self):
-        times = [at for ticket in self.tickets for state, at in self.changes[ticket] if state is State.ADMITTED]
+        changes = [change for ticket in self.tickets for change in self.changes[ticket]]
+        times = sorted([*self.entered, *(at for state, at in changes if state is State.ADMITTED)])
         for first in range(len(times)):
             for last in range(first, len(times)):
                 assert last - first + 1 <= self.BURST + (times[last] - times[first]) * self.RATE + 1e-6

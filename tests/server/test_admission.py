@@ -13,6 +13,7 @@ import pytest
 
 from sluicegate.core.errors import InvalidSetting
 from sluicegate.server.admission import build_admission
+from sluicegate.server.request import Request
 from sluicegate.settings import resolve
 from tests.support.application import asked_in_process
 from tests.support.service import Service, running
@@ -49,6 +50,24 @@ def test_a_rate_refusal_says_when_the_next_request_can_pass() -> None:
                 'smg_admission_queue_rejected_total{cause="rate"} 1.0',
             ):
                 assert line in exposition
+
+    asyncio.run(main())
+
+
+def test_who_waits_is_let_in_when_a_request_that_was_answered_at_once_goes() -> None:
+    async def main() -> None:
+        admission, _ = build_admission(resolve({"max_concurrent_requests": "1", "queue_size": "1"}, {}))
+        request = Request("POST", "/v1/tokenize", {}, peer="", request_id=b"", started=0.0)
+        place = admission.admit_now(request)
+        assert place is not None
+        assert admission.admit_now(request) is None
+        waiting = asyncio.create_task(admission.admit(request))
+        await asyncio.sleep(0)
+        place.release()
+        place.release()
+        assert (admission.pool.inflight, admission.pool.waiting) == (1, 0)
+        (await waiting).release()
+        assert admission.pool.inflight == 0
 
     asyncio.run(main())
 

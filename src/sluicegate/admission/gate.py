@@ -44,6 +44,11 @@ class Gate:
         self.pool.leave(ticket, asyncio.get_running_loop().time())
         self._set_timer()
 
+    def advance(self) -> None:
+        """Let in who can be let in by now, and turn away who has waited too long."""
+        self.pool.advance(asyncio.get_running_loop().time())
+        self._set_timer()
+
     def _set_timer(self) -> None:
         if not self.pool.waiting and self._timer is None:
             return
@@ -58,5 +63,4 @@ class Gate:
 
     def _on_time(self) -> None:
         self._timer = self._due = None
-        self.pool.advance(asyncio.get_running_loop().time())
-        self._set_timer()
+        self.advance()

@@ -62,6 +62,17 @@ class Limiter:
         else:
             self._refuse(ticket, now)
 
+    def enter(self, now: float) -> bool:
+        """Admit a request without a ticket, which `exit` ends; false if it would have to wait or be refused."""
+        if self._queue or not self._has_room(now):
+            return False
+        self._take_place(now)
+        return True
+
+    def exit(self) -> None:
+        """End what `enter` has admitted. If tickets wait, `advance` is due."""
+        self._inflight -= 1
+
     def leave(self, ticket: Ticket, now: float) -> None:
         """Give up the place of a ticket, admitted or waiting."""
         if ticket.state is State.ADMITTED:
@@ -107,13 +118,16 @@ class Limiter:
     def _has_room(self, now: float) -> bool:
         return self._has_slot() and (self._bucket is None or self._bucket.holds(1.0, now))
 
-    def _admit(self, ticket: Ticket, now: float) -> None:
+    def _take_place(self, now: float) -> None:
         self._inflight += 1
         if self._bucket is not None:
             self._bucket.take(1.0, now)
+        self._observer.limited(allowed=True)
+
+    def _admit(self, ticket: Ticket, now: float) -> None:
+        self._take_place(now)
         ticket.admitted_at = now
         ticket.settle(State.ADMITTED)
-        self._observer.limited(allowed=True)
 
     def _refuse(self, ticket: Ticket, now: float) -> None:
         if self._queue_size:

@@ -95,6 +95,29 @@ class Place:
         self._admission.gate.leave(self._ticket)
 
 
+class PlaceWithoutTicket:
+    """A place that the limiter has given at once: nobody takes it away, and no tenant is charged."""
+
+    __slots__ = ("_gate", "_limiter", "cancel", "refusal")
+
+    def __init__(self, limiter: Limiter, gate: Gate) -> None:
+        self._limiter: Limiter | None = limiter
+        self._gate = gate
+        self.cancel: Callable[[], object] | None = None
+        self.refusal: Response | None = None
+
+    def charge(self, request: Request, model: str, characters: int) -> None:
+        """See `Permit`."""
+
+    def release(self) -> None:
+        """See `Permit`."""
+        limiter, self._limiter = self._limiter, None
+        if limiter is not None:
+            limiter.exit()
+            if limiter.waiting:
+                self._gate.advance()
+
+
 class ServiceAdmission:
     """Decides how many serving requests are in progress at once, and how much of it each tenant may have."""
 
@@ -113,20 +136,15 @@ class ServiceAdmission:
         self._tenants = tenants
         self._tenant_header = tenant_header
         self._knows_tenants = classes is not None or tenants is not None
+        self._limiter = pool if isinstance(pool, Limiter) and not self._knows_tenants else None
 
-    def admit_now(self, request: Request) -> Place | None:
-        """A place if one is free, None if `admit` has to be asked. Raises `Refused`."""
+    def admit_now(self, request: Request) -> PlaceWithoutTicket | None:
+        """A place if one is free, None if `admit` has to be asked."""
         del request  # without tenants and classes all requests are equal
-        if self.pool.waiting or self._knows_tenants:
+        limiter = self._limiter
+        if limiter is None or not limiter.enter(asyncio.get_running_loop().time()):
             return None
-        ticket = Ticket()
-        self.gate.ask(ticket)
-        if ticket.state is State.ADMITTED:
-            return Place(self, ticket, "")
-        if ticket.refusal is not None:
-            raise Refused(answer(ticket.refusal))
-        self.gate.leave(ticket)
-        return None
+        return PlaceWithoutTicket(limiter, self.gate)
 
     async def admit(self, request: Request) -> Place:
         """Wait for a place. Raises `Refused`."""
