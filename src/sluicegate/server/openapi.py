@@ -20,6 +20,7 @@ from .routes.parsing import FunctionCallAnswer, FunctionCallBody, ReasoningAnswe
 from .routes.streaming import CheckAnswer, CheckBody, StreamBody
 from .routes.tokenizers import AddTokenizer
 from .routes.tokens import (
+    TEMPLATE_MEMBERS,
     DetokenizeAnswer,
     DetokenizeBatchAnswer,
     DetokenizeBatchBody,
@@ -111,6 +112,12 @@ class Operation(NamedTuple):
 
 _OUTCOME_OR_ERROR: Schema = {
     "anyOf": [{"$ref": f"#/components/schemas/{name}"} for name in ("TokenizerOutcome", "Error")]
+}
+_PROMPT_OR_MESSAGES: Schema = {
+    "oneOf": [
+        {"required": ["prompt"], "not": {"anyOf": [{"required": [name]} for name in TEMPLATE_MEMBERS]}},
+        {"required": ["messages"]},
+    ]
 }
 _TOOL = {"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}
 _CALL = '<tool_call>\n{"name": "get_weather", "arguments": {"city": "Oslo"}}\n</tool_call>'
@@ -208,6 +215,7 @@ def openapi_document(routes: tuple[Route, ...]) -> dict[str, Any]:
     _, components = msgspec.json.schema_components(
         sorted(structs, key=lambda struct: struct.__name__), ref_template="#/components/schemas/{name}"
     )
+    components["TokenizeBody"] |= _PROMPT_OR_MESSAGES
     paths: dict[str, Any] = {}
     for route in routes:
         variable = "worker_id" if route.shape == "workers" else "id_or_name"

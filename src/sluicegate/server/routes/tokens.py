@@ -67,10 +67,19 @@ class DetokenizeBatchBody(msgspec.Struct, gc=False):
 class TokenizeAnswer(msgspec.Struct, gc=False, omit_defaults=True):
     """Answer to one prompt. `pieces` come where they are asked for, `prompt` is what the messages were made into."""
 
-    tokens: list[int] | msgspec.Raw
+    tokens: list[int]
     count: int
     char_count: int
     pieces: list[Piece] | UnsetType = UNSET
+    prompt: str | UnsetType = UNSET
+
+
+class LongTokenizeAnswer(msgspec.Struct, gc=False, omit_defaults=True):
+    """The same for a long prompt: its ids are JSON already."""
+
+    tokens: msgspec.Raw
+    count: int
+    char_count: int
     prompt: str | UnsetType = UNSET
 
 
@@ -111,7 +120,7 @@ LONG_BODY = 256 * 1024
 STEP = 4_096
 """Token ids that are encoded as JSON at once: other requests wait for the interpreter lock meanwhile."""
 
-_TEMPLATE_MEMBERS = ("tools", "add_generation_prompt", "chat_template_kwargs")
+TEMPLATE_MEMBERS = ("tools", "add_generation_prompt", "chat_template_kwargs")
 
 
 class TokenRoutes:
@@ -140,7 +149,7 @@ class TokenRoutes:
             return self._tokenize_messages(request, wanted, wanted.messages)
         if prompt is UNSET:
             raise InvalidBody("field 'prompt' is required", "prompt")
-        for name in _TEMPLATE_MEMBERS:
+        for name in TEMPLATE_MEMBERS:
             if getattr(wanted, name) is not UNSET:
                 raise InvalidBody(f"field '{name}' needs the field 'messages'", name)
         if isinstance(prompt, str):
@@ -266,10 +275,12 @@ def _tokenize(
         return plain_error(500, "tokenization_error", f"Tokenization failed: {error}")
 
 
-def _tokens_of(stored: StoredTokenizer, prompt: str, with_pieces: bool, flags: dict[str, bool]) -> TokenizeAnswer:
+def _tokens_of(
+    stored: StoredTokenizer, prompt: str, with_pieces: bool, flags: dict[str, bool]
+) -> TokenizeAnswer | LongTokenizeAnswer:
     if not with_pieces and len(prompt) >= LONG_PROMPT:
         ids = stored.tokenizer.encode_flat(prompt, **flags)
-        return TokenizeAnswer(_encode_in_steps(ids), len(ids), len(prompt))
+        return LongTokenizeAnswer(_encode_in_steps(ids), len(ids), len(prompt))
     if not with_pieces:
         tokens = stored.tokenizer.encode(prompt, **flags)
         return TokenizeAnswer(tokens, len(tokens), len(prompt))
