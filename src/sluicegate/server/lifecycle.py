@@ -17,8 +17,8 @@ from .logs import configure_logs, get_logger
 from .service import Service
 from .upkeep import drain, grace_after, log_listening, signals, sweep, tick
 
-SWITCH_SECONDS = 0.0005
-"""How long a thread may keep the interpreter while another wants it; a tenth of what Python starts with."""
+SWITCH_SECONDS = 0.00005
+"""How long a thread may keep the interpreter while another wants it; a hundredth of what Python starts with."""
 
 
 def run(settings: Settings, *, ignored_flags: tuple[str, ...] = ()) -> None:

@@ -14,7 +14,7 @@ RouteGroup: TypeAlias = Literal["public", "serving", "control"]
 Handler: TypeAlias = Callable[[Request, bytes], Response | Awaitable[Response]]
 
 
-SMALL_BODY = 32 * 1024
+SMALL_BODY = 48 * 1024
 """Bytes of a body up to which work on it is done at once; more is done in a thread, so that others need not wait."""
 
 
