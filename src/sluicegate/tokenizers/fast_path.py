@@ -19,33 +19,29 @@ from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import Any
 
+from sluicegate.tokenizers.code_points import CodePoints
 from sluicegate.tokenizers.failures import is_engine_failure, reason_of
 
-NORMALIZATION_RANGES = ("\U000105d2", "\U000105da", "\U00011382-\U000113c9", "\U00011930-\U00011935")
-NORMALIZATION_RANGES_2 = ("\U0001611e-\U00016129", "\U00016d63-\U00016d6a")
-"""NFC of the reference is older: it does not compose sequences with these."""
+_OTHER_VERSION = """
+    105D2 105DA 11382-113C9 11930-11935 1611E-16129 16D63-16D6A
+    16FF2-16FF6 2B73A-2B73F 2CEA2-2CEAD 323B0-33479
+"""
+"""The older NFC of the reference does not compose sequences with those of the first line; its `\\p{Han}` does not hold
+those of the second."""
 
-HAN_RANGES = ("\U00016ff2-\U00016ff6", "\U0002b73a-\U0002b73f", "\U0002cea2-\U0002cead", "\U000323b0-\U00033479")
-"""`\\p{Han}` of the reference does not hold these."""
-
-NEWER_MARKS = """
+_NEWER_MARKS = """
     7FD 897-89F 8CA-8D3 9FE C3C D3B-D3C EBA 1715 1ABF-1ADD 1AE0-1AEB 1DF6-1DFA A82C
     10D24-10D27 10D69-10D6D 10EAB-10EAC 10EFA-10EFB 10EFD-10EFF 10F46-10F50 10F82-10F85 11070 1133B 113CE-113D0
     1145E 11839-1183A 1193D-1193E 11943 119E0 11A34 11A47 11A99 11D42 11D44-11D45 11D97 11F41-11F42 1612F 16FF0-16FF1
     1E08F 1E130-1E136 1E2AE 1E2EC-1E2EF 1E4EC-1E4EF 1E5EE-1E5EF 1E6E3 1E6E6 1E6EE-1E6EF 1E6F5
 """
-"""Marks (hexadecimal) that the older NFC of the reference does not know: it neither reorders nor composes over them."""
+"""Marks that the older NFC of the reference does not know: it neither reorders nor composes over them."""
 
-NORMALIZATION_GUARD = re.compile(
-    "[" + "".join("-".join(chr(int(end, 16)) for end in span.split("-")) for span in NEWER_MARKS.split()) + "]"
-)
-"""For tokenizers that normalize."""
+DIFFERING = CodePoints(_OTHER_VERSION)
+"""Code points that the fast and the reference engine may see differently."""
 
-_DIFFERING = re.compile(f"[{''.join(NORMALIZATION_RANGES + NORMALIZATION_RANGES_2 + HAN_RANGES)}]")
-_DIFFERING_LEAD_BYTES = re.compile(
-    rb"\xf0(?:\x90\x97|\x91[\x8e\x8f\xa4]|\x96[\x84\xb5\xbf]|\xab\x9c|\xac\xba|[\xb2\xb3])"
-)
-"""The first bytes of those ranges in UTF-8: ten times faster to search for than the class itself."""
+DIFFERING_NORMALIZED = CodePoints(_OTHER_VERSION + _NEWER_MARKS)
+"""The same for tokenizers that normalize."""
 
 DEEPSEEK_SPLITS = (
     r"\p{N}{1,3}",
@@ -58,7 +54,7 @@ DEEPSEEK_SPLITS = (
 DEEPSEEK_RUNS = re.compile("[一-龥぀-ゟ゠-ヿ]+")
 """What the second split sets apart. Behind and before it a text can be cut: no word reaches over."""
 
-DEEPSEEK_INNER = re.compile("[\u3040\u3097\u3098\u309b\u309c\u30a0\u30fb]")
+DEEPSEEK_INNER = CodePoints("3040 3097-3098 309B-309C 30A0 30FB")
 """Characters of such a run that the third split would split off again, which splintr does not do."""
 
 RUN = 10_000
@@ -66,16 +62,6 @@ RUN = 10_000
 
 LONG = 8_192
 """Code points from which a single text is encoded by the batch call, which releases the interpreter lock."""
-
-
-def has_differing_code_point(text: str) -> bool:
-    """Whether the text holds a code point that the fast and the reference engine may see differently."""
-    if text.isascii():
-        return False
-    data = text.encode("utf-8", "surrogatepass")
-    if b"\xf0" not in data or _DIFFERING_LEAD_BYTES.search(data) is None:
-        return False
-    return _DIFFERING.search(text) is not None
 
 
 def has_long_run(text: str) -> bool:
@@ -94,7 +80,7 @@ class Detour:
     """
 
     def __init__(
-        self, characters: re.Pattern[str], runs: re.Pattern[str], reference: Callable[[list[str]], list[list[int]]]
+        self, characters: CodePoints, runs: re.Pattern[str], reference: Callable[[list[str]], list[list[int]]]
     ) -> None:
         self._characters = characters
         self._runs = runs
@@ -102,12 +88,12 @@ class Detour:
 
     def parts(self, text: str) -> list[str] | None:
         """Cut a text: the parts at odd places are the reference's. None when there is none of them."""
-        if text.isascii() or self._characters.search(text) is None:
+        if not self._characters.occur_in(text):
             return None
         parts: list[str] = []
         start = 0
         for run in self._runs.finditer(text):
-            if self._characters.search(run.group()):
+            if self._characters.occur_in(run.group()):
                 parts += [text[start : run.start()], run.group()]
                 start = run.end()
         return [*parts, text[start:]]
@@ -122,7 +108,7 @@ class FastPath:
 
     def __init__(
         self, one: Callable[[str], list[int]], many: Callable[[list[str]], list[list[int]]],
-        detour: Detour | None = None, guard: re.Pattern[str] | None = None,
+        detour: Detour | None = None, guard: CodePoints = DIFFERING,
         flat: Callable[[str], bytes] | None = None,
     ) -> None:  # fmt: skip
         self._one = one
@@ -133,9 +119,7 @@ class FastPath:
 
     def accepts(self, text: str) -> bool:
         """Whether the guards let this text through."""
-        if has_differing_code_point(text) or (len(text) >= RUN and has_long_run(text)):
-            return False
-        return self._guard is None or text.isascii() or self._guard.search(text) is None
+        return not (self._guard.occur_in(text) or (len(text) >= RUN and has_long_run(text)))
 
     def encode(self, text: str) -> list[int] | None:
         """Return the ids, or None when the reference engine has to do it."""
@@ -204,9 +188,7 @@ def admit(
     return candidate, f"equals the reference on all {len(probes)} probe texts"
 
 
-def fast_path_of_json(
-    tokenizer_json: bytes, detour: Detour | None = None, guard: re.Pattern[str] | None = None
-) -> FastPath:
+def fast_path_of_json(tokenizer_json: bytes, detour: Detour | None = None, guard: CodePoints = DIFFERING) -> FastPath:
     """Fast path for a tokenizer.json whose post-processor, padding and truncation were set to null."""
     from splintr import from_json_bytes  # noqa: PLC0415 - heavy, and an extra
 

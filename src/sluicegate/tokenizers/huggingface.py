@@ -26,7 +26,8 @@ from sluicegate.tokenizers.fast_path import (
     DEEPSEEK_INNER,
     DEEPSEEK_RUNS,
     DEEPSEEK_SPLITS,
-    NORMALIZATION_GUARD,
+    DIFFERING,
+    DIFFERING_NORMALIZED,
     Detour,
     FastPath,
     admit,
@@ -174,7 +175,7 @@ class HuggingFaceTokenizer:
         fast = None
         if reason is None:
             reference = partial(self._ids, add_special_tokens=False)
-            guard = NORMALIZATION_GUARD if self._outline.normalizer is not None else None
+            guard = DIFFERING_NORMALIZED if self._outline.normalizer is not None else DIFFERING
             detour = None
             if self._outline.splits() == DEEPSEEK_SPLITS:
                 detour = Detour(DEEPSEEK_INNER, DEEPSEEK_RUNS, reference)
