@@ -62,27 +62,41 @@ class ReadObject:
         self.problem = ""
 
 
-_END: Final = re.compile(r"[ \t\n\r]*}").match
+_SPACE: Final = "[ \t\n\r]*"
+_PLAIN: Final = r'[^"\\\x00-\x1f]*'
+"""What is inside of a string without escapes."""
 
 
 @cache
-def _beginning(name_key: str, argument_key: str) -> Matcher:
-    space = "[ \t\n\r]*"
-    name = rf'"{re.escape(name_key)}"{space}:{space}"([^"\\\x00-\x1f]*)"'
-    arguments = rf'"{re.escape(argument_key)}"{space}:{space}(?=[{{\[])'
-    return re.compile(rf"[{SPACE_CLASS}]*{{{space}{name}{space},{space}{arguments}").match
+def _beginning(shape: CallObject) -> Matcher:
+    """What stands before the arguments: the name, and other members with plain strings before it, such as an id."""
+    name = rf'"{re.escape(shape.name_keys[0])}"{_SPACE}:{_SPACE}"({_PLAIN})"'
+    arguments = rf'"{re.escape(shape.argument_keys[0])}"{_SPACE}:{_SPACE}(?=[{{\[])'
+    others = rf"(?:{_other_member(shape)}{_SPACE},{_SPACE})*"
+    return re.compile(rf"[{SPACE_CLASS}]*{{{_SPACE}{others}{name}{_SPACE},{_SPACE}{arguments}").match
+
+
+@cache
+def _end(shape: CallObject) -> Matcher:
+    return re.compile(rf"(?:{_SPACE},{_SPACE}{_other_member(shape)})*{_SPACE}}}").match
+
+
+def _other_member(shape: CallObject) -> str:
+    keys = "|".join(map(re.escape, (*shape.name_keys, *shape.argument_keys)))
+    return rf'"(?!(?:{keys})"){_PLAIN}"{_SPACE}:{_SPACE}"{_PLAIN}"'
 
 
 def write_typical_object(
     window: Window, pos: int, call: CallBuilder, shape: CallObject, *, markers: tuple[str, ...], ending: Matcher
 ) -> tuple[str, str, int] | None:
     """Write the call whose object stands at a position of the window, or behind white space there, if it is what
-    models mostly write: a name, then the preferred arguments as an object or list, then `ending`, and all of it there.
+    models mostly write: a name, perhaps behind other members that are plain strings, then the preferred arguments as
+    an object or list, then `ending`, and all of it there.
 
     Returns the name, the arguments and the position behind; consumes nothing.
     """
     text = window.text
-    beginning = _beginning(shape.name_keys[0], shape.argument_keys[0])(text, pos)
+    beginning = _beginning(shape)(text, pos)
     if beginning is None:
         return None
     name = beginning[1]
@@ -118,7 +132,7 @@ def read_typical_object(
     window = context.window
     if context.details:
         return False
-    typical = write_typical_object(window, window.pos, call, shape, markers=markers, ending=_END)
+    typical = write_typical_object(window, window.pos, call, shape, markers=markers, ending=_end(shape))
     if typical is None:
         return False
     name, arguments, end = typical
