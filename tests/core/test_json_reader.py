@@ -151,6 +151,20 @@ def test_depth_is_limited_exactly() -> None:
     assert (problem.value.code, problem.value.token) == ("depth_exceeded", DEPTH_LIMIT)
 
 
+@given(
+    kinds=st.lists(st.booleans(), min_size=DEPTH_LIMIT - 3, max_size=DEPTH_LIMIT + 3),
+    beside=st.sampled_from(["", "[],", "{}," * 300, '"[[{{",' * 300, "1,"]),
+    around=st.integers(0, 2),
+)
+def test_depth_of_what_is_there_as_a_whole(kinds: list[bool], beside: str, around: int) -> None:
+    text = "0"
+    for is_object in kinds:
+        text = f'{{"[":{text}}}' if is_object else f"[{beside}{text}]"
+        beside = ""
+    fits = len(kinds) <= DEPTH_LIMIT - around
+    assert complete_value(text, 0, around) == ((text, len(text)) if fits else None)
+
+
 def test_numbers_keep_their_spelling_and_digits() -> None:
     text = "[1.50,1E5,-0," + "9" * 5000 + ",0.1e-7]"
     assert read(text)[0] == text

@@ -109,12 +109,23 @@ def _cut_short(problem: Exception, size: int) -> bool:
     return isinstance(problem, StopIteration) and problem.value > size - _LONGEST_TOKEN
 
 
-_STRINGS: Final = re.compile(r'"(?>(?:[^"\\]++|\\.)*)"', re.DOTALL)
+_plain_decoder: Final[Any] = json.JSONDecoder(parse_int=str)
+_decode_plainly: Final = _plain_decoder.scan_once
 
 
-def _brackets(text: str) -> int:
-    """How many brackets open: no nesting is deeper than that."""
-    return text.count("{") + text.count("[")
+def _is_deeper(text: str, limit: int) -> bool:
+    """Whether JSON text nests more than `limit` containers; `limit` is at least 1."""
+    if text.count("{") + text.count("[") <= limit:
+        return False
+    level: list[Any] = [_decode_plainly(text, 0)[0]]
+    for _ in range(limit):
+        inner: list[Any] = []
+        for container in level:
+            inner += container.values() if type(container) is dict else container
+        level = [value for value in inner if type(value) is dict or type(value) is list]
+        if not level:
+            return False
+    return True
 
 
 def complete_value(text: str, pos: int, depth: int) -> tuple[str, int] | None:
@@ -138,7 +149,7 @@ def complete_value(text: str, pos: int, depth: int) -> tuple[str, int] | None:
     end += pos
     if "\\u" in raw or "\\/" in raw:
         return None
-    if _brackets(raw) > DEPTH_LIMIT - depth and _brackets(_STRINGS.sub("", raw)) > DEPTH_LIMIT - depth:
+    if _is_deeper(raw, DEPTH_LIMIT - depth):
         return None
     if " " in raw or "\n" in raw or "\t" in raw or "\r" in raw:
         try:
