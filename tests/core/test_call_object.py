@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sluicegate.core.events import CallEnd
+from sluicegate.core.events import CallEnd, CallFault
 from sluicegate.dialects.tools import TOOL_FORMATS
 from tests.support.parsing import check_events, run_tool
 
@@ -44,6 +44,13 @@ def test_whole_and_by_characters(parser: str, data: st.DataObject) -> None:
     assert check_events(run_tool(FORMATS[parser], [text]), text) == check_events(
         run_tool(FORMATS[parser], [*text]), text
     )
+
+
+def test_a_name_that_was_sent_stays() -> None:
+    text = '{"name":"f","arguments":{},"name":""}'
+    for chunks in ([text], [*text]):
+        (fault,) = (event for event in run_tool(FORMATS["json"], chunks) if isinstance(event, CallFault))
+        assert (fault.name, fault.code) == ("f", "malformed_call")
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -158,11 +159,15 @@ def test_depth_is_limited_exactly() -> None:
 )
 def test_depth_of_what_is_there_as_a_whole(kinds: list[bool], beside: str, around: int) -> None:
     text = "0"
-    for is_object in kinds:
-        text = f'{{"[":{text}}}' if is_object else f"[{beside}{text}]"
-        beside = ""
+    for index, is_object in enumerate(kinds):
+        text = f'{{"[":{text}}}' if is_object else f"[{beside if index == 5 else ''}{text}]"
     fits = len(kinds) <= DEPTH_LIMIT - around
     assert complete_value(text, 0, around) == ((text, len(text)) if fits else None)
+
+
+def test_depth_near_what_python_can_decode() -> None:
+    for depth in range(DEPTH_LIMIT + 1, sys.getrecursionlimit() + 20):
+        assert complete_value("[" * depth + "]" * depth, 0, 0) is None
 
 
 def test_numbers_keep_their_spelling_and_digits() -> None:

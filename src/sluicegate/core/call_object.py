@@ -194,8 +194,10 @@ def read_call_object(
             found.name_started = found.name_started or following == '"'
             pieces = []
             yield from reader.value(pieces.append)
-            found.names[key] = _decoded(pieces) if following == '"' else None
-            if following == '"':
+            sent = call.index is not None  # then the name stays
+            if not sent:
+                found.names[key] = _decoded(pieces) if following == '"' else None
+            if following == '"' and not sent:
                 call.parts = (
                     [part for part in call.parts if part.kind != "name"] if key == shape.name_keys[0] else call.parts
                 )

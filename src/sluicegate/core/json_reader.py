@@ -113,11 +113,9 @@ _plain_decoder: Final[Any] = json.JSONDecoder(parse_int=str)
 _decode_plainly: Final = _plain_decoder.scan_once
 
 
-def _is_deeper(text: str, limit: int) -> bool:
-    """Whether JSON text nests more than `limit` containers; `limit` is at least 1."""
-    if text.count("{") + text.count("[") <= limit:
-        return False
-    level: list[Any] = [_decode_plainly(text, 0)[0]]
+def _is_deeper(value: Any, limit: int) -> bool:
+    """Whether a container nests more than `limit` containers, itself included; `limit` is at least 1."""
+    level: list[Any] = [value]
     for _ in range(limit):
         inner: list[Any] = []
         for container in level:
@@ -149,7 +147,9 @@ def complete_value(text: str, pos: int, depth: int) -> tuple[str, int] | None:
     end += pos
     if "\\u" in raw or "\\/" in raw:
         return None
-    if _is_deeper(raw, DEPTH_LIMIT - depth):
+    limit = DEPTH_LIMIT - depth
+    # Decoded here, not in a function: where the recursion was not too deep above, it is not here either.
+    if raw.count("{") + raw.count("[") > limit and _is_deeper(_decode_plainly(raw, 0)[0], limit):
         return None
     if " " in raw or "\n" in raw or "\t" in raw or "\r" in raw:
         try:
