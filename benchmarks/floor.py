@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from typing import cast
 
 import uvloop
 
@@ -23,8 +24,7 @@ class Floor(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """See `asyncio.BaseProtocol`."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
         """Answer, whatever it is."""
