@@ -95,18 +95,19 @@ class Server:
             return json.load(answer)
 
 
-def free_port() -> int:
-    """A loopback port that nothing listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def free_ports() -> tuple[int, int]:
+    """Two loopback ports that nothing listens on."""
+    with socket.socket() as one, socket.socket() as other:
+        one.bind(("127.0.0.1", 0))
+        other.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1]), int(other.getsockname()[1])
 
 
 @contextlib.contextmanager
 def serving(name: str, command: list[str], cores: str) -> Iterator[Server]:
     """Start a server on these cores (`0`, or `0,1`), wait until it answers a request, and end it afterwards."""
-    port = free_port()
-    command = [*command, "--host", "127.0.0.1", "--port", f"{port}", "--prometheus-port", f"{free_port()}"]
+    port, metrics_port = free_ports()
+    command = [*command, "--host", "127.0.0.1", "--port", f"{port}", "--prometheus-port", f"{metrics_port}"]
     command += ["--model-path", f"{MODEL}", "--log-level", "error"]
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(["taskset", "-c", cores, *command], stdout=log, stderr=log)

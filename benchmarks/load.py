@@ -41,6 +41,8 @@ from dataclasses import dataclass, field
 
 import uvloop
 
+from benchmarks.http import free_ports
+
 MODEL = "qwen3"
 IDLE_CONNECTIONS, UPLOADS = 10_000, 1_000
 UPLOAD_HEADERS = "Content-Type: application/json\r\nContent-Length: 99"
@@ -103,17 +105,10 @@ class Target:
         return round(sum(float(line.rsplit(" ", 1)[1]) for line in wanted))
 
 
-def free_port() -> int:
-    """A loopback port that nothing listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 @contextlib.contextmanager
 def serving(*flags: str) -> Iterator[Target]:
     """Start a service and wait until it is ready; end it afterwards."""
-    port, metrics_port = free_port(), free_port()
+    port, metrics_port = free_ports()
     command = [sys.executable, "-m", "sluicegate", "serve", "--host", "127.0.0.1", "--port", str(port)]
     command += ["--prometheus-port", str(metrics_port), "--demo", "--log-level", "error", *flags]
     process = subprocess.Popen(command)

@@ -11,6 +11,7 @@ from sluicegate.dialects.cohere import COHERE
 from sluicegate.dialects.json_calls import JSON
 from sluicegate.dialects.llama import LLAMA
 from sluicegate.dialects.mistral import MISTRAL
+from tests.support.cost import assert_no_dearer
 from tests.support.parsing import check_events, pieces, run_tool
 
 CALL = '{"name":"f","arguments":{"a":1}}'
@@ -50,8 +51,8 @@ def test_hostile_text_is_answered_at_once(name: str) -> None:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_the_cost_of_a_character_does_not_grow_with_the_text(name: str) -> None:
     form, text = HOSTILE[name]
-    small, large = (min(seconds(form, text[:size]) / size for _ in range(3)) for size in (4_000, 16_000))
-    assert large < 1.5 * small + 1e-6
+    small, large = (lambda size=size: seconds(form, text[:size]) / size for size in (4_000, 16_000))
+    assert_no_dearer(small, large, factor=1.5, slack=1e-6)
 
 
 def seconds(form: CallList, text: str) -> float:

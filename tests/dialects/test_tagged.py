@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import string
 import time
+from functools import partial
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from sluicegate.core.events import ArgumentsDelta, CallEnd, CallStart, Content, 
 from sluicegate.core.machine import FormatMachine, ToolFormat
 from sluicegate.dialects.tools import TOOL_FORMATS
 from tests.renderers.tagged import TEMPLATES, Template
+from tests.support.cost import assert_no_dearer
 from tests.support.messages import NAMES, contents, values
 from tests.support.parsing import brief, check_events, read, run_tool
 
@@ -247,13 +249,10 @@ def attacks(template: Template, size: int) -> dict[str, str]:
 
 
 def cost(tool_format: ToolFormat, text: str, chunks: int) -> float:
-    """Seconds of processor time per code point, the best of some runs."""
-    best = float("inf")
-    for _ in range(3):
-        start = time.process_time()
-        run_tool(tool_format, [text[at : at + chunks] for at in range(0, len(text), chunks)], TEXT)
-        best = min(best, time.process_time() - start)
-    return best / len(text)
+    """Seconds of processor time per code point."""
+    start = time.process_time()
+    run_tool(tool_format, [text[at : at + chunks] for at in range(0, len(text), chunks)], TEXT)
+    return (time.process_time() - start) / len(text)
 
 
 @pytest.mark.full
@@ -263,8 +262,5 @@ def test_cost_is_linear(template: Template, chunks: int) -> None:
     size = 4_000 if chunks == 1 else 40_000
     large = attacks(template, 4 * size)
     for name, text in attacks(template, size).items():
-        before, after = (
-            cost(FORMATS[template.parser], text, chunks),
-            cost(FORMATS[template.parser], large[name], chunks),
-        )
-        assert after < 2 * before or after < 1e-6, f"{name}: {before * 1e6:.2f} -> {after * 1e6:.2f} µs per code point"
+        measured = (partial(cost, FORMATS[template.parser], part, chunks) for part in (text, large[name]))
+        assert_no_dearer(*measured, factor=2, slack=1e-6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,6 +13,7 @@ from sluicegate.core.context import Context
 from sluicegate.core.machine import FormatMachine, ReasoningFormat
 from sluicegate.core.patterns import RUN_LIMIT
 from sluicegate.dialects.reasoning import REASONING_FORMATS
+from tests.support.cost import assert_no_dearer
 from tests.support.parsing import check_events, pieces, random_pieces, run_reasoning
 from tests.support.strategies import outputs, recorded_texts
 
@@ -93,17 +95,14 @@ def test_behind_the_end_of_a_pair_nothing_is_held(form: ReasoningFormat) -> None
 
 
 def cost(form: ReasoningFormat, text: str, in_reasoning: bool | None) -> float:
-    """Seconds per character of a feed of single characters, the best of three."""
-    best = float("inf")
-    for _ in range(3):
-        context = Context()
-        machine = FormatMachine(form.read(context, in_reasoning), context)
-        start = time.thread_time()
-        for character in text:
-            machine.feed(character)
-        machine.finish()
-        best = min(best, time.thread_time() - start)
-    return best / len(text)
+    """Seconds of processor time per character of a feed of single characters."""
+    context = Context()
+    machine = FormatMachine(form.read(context, in_reasoning), context)
+    start = time.thread_time()
+    for character in text:
+        machine.feed(character)
+    machine.finish()
+    return (time.thread_time() - start) / len(text)
 
 
 @by_format
@@ -113,7 +112,8 @@ def test_the_cost_of_a_character_does_not_grow_with_the_text(form: ReasoningForm
     typical = max(recorded_texts(form.names[0], RECORDED), key=len, default="text ")
     unit = {"typical": typical, "blank": "\n", "plain": "word ", "markers": "".join(form.markers) or "x"}[kind]
     text = unit * (size // len(unit) + 1)
-    assert cost(form, text[:size], None) < 1.5 * cost(form, text[: size // 4], None) + 2e-7
+    small, large = (partial(cost, form, text[:length], None) for length in (size // 4, size))
+    assert_no_dearer(small, large, factor=1.5, slack=2e-7)
 
 
 HOSTILE = {

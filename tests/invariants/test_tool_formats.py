@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from sluicegate.core.context import Context
 from sluicegate.core.events import Content
 from sluicegate.core.machine import FormatMachine, ToolFormat
 from sluicegate.dialects.tools import TOOL_FORMATS
+from tests.support.cost import assert_no_dearer
 from tests.support.parsing import cases, check_events, pieces, random_pieces, run_tool
 from tests.support.strategies import outputs, recorded_texts
 
@@ -86,26 +88,28 @@ def test_what_is_held_of_plain_text_is_bounded(tool_format: ToolFormat) -> None:
         machine.finish()
 
 
-def cost(tool_format: ToolFormat, text: str, size: int, tries: int = 3) -> float:
-    """Processor seconds per character, the best of some tries: others on the machine do not count."""
-    best = float("inf")
-    for _ in range(tries):
-        context = Context(None, deltas=True)
-        machine = FormatMachine(tool_format.read(context), context)
-        chunks = pieces(text, size)
-        start = time.process_time()
-        for chunk in chunks:
-            machine.feed(chunk)
-        machine.finish()
-        best = min(best, time.process_time() - start)
-    return best / len(text)
+def cost(tool_format: ToolFormat, text: str, size: int) -> float:
+    """Processor seconds per character."""
+    context = Context(None, deltas=True)
+    machine = FormatMachine(tool_format.read(context), context)
+    chunks = pieces(text, size)
+    start = time.process_time()
+    for chunk in chunks:
+        machine.feed(chunk)
+    machine.finish()
+    return (time.process_time() - start) / len(text)
 
 
 @by_format
 def test_the_cost_of_a_character_does_not_grow_with_the_text(tool_format: ToolFormat) -> None:
     typical = max(recorded_texts(tool_format.names[0], "tool-*.jsonl"), key=len, default="text ")
     small, large = (typical * (size // len(typical) + 1) for size in (16_384, 65_536))
-    assert cost(tool_format, large[:65_536], 1) < 1.5 * cost(tool_format, small[:16_384], 1) + 2e-7
+    assert_no_dearer(
+        partial(cost, tool_format, small[:16_384], 1),
+        partial(cost, tool_format, large[:65_536], 1),
+        factor=1.5,
+        slack=2e-7,
+    )
 
 
 HOSTILE = {
@@ -126,7 +130,8 @@ HOSTILE = {
 def test_hostile_text_is_answered_in_linear_time(tool_format: ToolFormat, hostile: str) -> None:
     for marker in tool_format.markers or ("{",):
         small, large = (HOSTILE[hostile](marker, times) for times in (10_000, 40_000))
-        assert cost(tool_format, large, len(large), 2) < 3 * cost(tool_format, small, len(small)) + 1e-6
+        measured = (partial(cost, tool_format, text, len(text)) for text in (small, large))
+        assert_no_dearer(*measured, factor=3, slack=1e-6)
         whole = check_events(run_tool(tool_format, [small]), small)
         assert check_events(run_tool(tool_format, pieces(small, 97)), small) == whole
 

@@ -1,0 +1,20 @@
+"""Whether what a character costs depends on the length of the text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+TURNS = 8
+
+
+def assert_no_dearer(small: Callable[[], float], large: Callable[[], float], factor: float, slack: float) -> None:
+    """The cost of `large` is below `factor` times that of `small`, and `slack`; both are seconds.
+
+    They are measured in turns, and the cheapest of each counts: whatever else the machine does only makes them dearer.
+    """
+    cheap_small = cheap_large = float("inf")
+    for _ in range(TURNS):
+        cheap_small, cheap_large = min(cheap_small, small()), min(cheap_large, large())
+        if cheap_large < factor * cheap_small + slack:
+            return
+    raise AssertionError(f"{cheap_large * 1e6:.2f} µs, and {cheap_small * 1e6:.2f} µs in the shorter text")
