@@ -39,6 +39,7 @@ MODEL = ROOT / ".cache" / "tokenizers" / "qwen3"
 NOBODY = "http://127.0.0.1:9"
 """SMG does not start without a worker; none is asked here."""
 LONGEST_FOR_FLOOR = 16 * 1024
+"""Bytes of a body from which it may come in several pieces."""
 SCRIPT = """\
 wrk.method = "POST"
 wrk.headers["Content-Type"] = "application/json"

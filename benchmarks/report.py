@@ -44,10 +44,10 @@ processor time per request says more than the requests per second, which depend 
 between it and SMG for reading the request, the work, and the answer.
 
 Of 68 µs for `/parse/function_call` with 0.3 KB (one machine, compiled core) the system took 15 for the two messages,
-libraries in C (httptools, uvloop, msgspec) 7, the parse 11, and the rest, 35, some 250 small steps of Python: the
+libraries in C (httptools, uvloop, msgspec) 7, the parse 11, and the rest, 35, many small steps of Python: the
 callbacks of the head, the request and its id, the checks, the metrics, the answer. Tried and not kept: these modules
 compiled, too (3 % faster), and a way around the request's objects (1 %). Kept: an answer without a task, metrics as
-plain numbers, heads that are formatted once per second, and a place of the limiter without a ticket.
+plain numbers, a date header that is written once per second, and a place of the limiter without a ticket.
 """
 TOKENIZERS = """\
 Ours beside the library that each tokenizer comes from, called as its documentation says; the best of five rounds in

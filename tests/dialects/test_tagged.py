@@ -263,4 +263,4 @@ def test_cost_is_linear(template: Template, chunks: int) -> None:
     large = attacks(template, 4 * size)
     for name, text in attacks(template, size).items():
         measured = (partial(cost, FORMATS[template.parser], part, chunks) for part in (text, large[name]))
-        assert_no_dearer(*measured, factor=2, slack=1e-6)
+        assert_no_dearer(*measured, factor=2, cheap=1e-6)

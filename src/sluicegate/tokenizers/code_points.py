@@ -5,17 +5,21 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Set
+from functools import cached_property
 
 
 class CodePoints:
     """A set of code points, written in hexadecimal: `7FD 897-89F`."""
 
     def __init__(self, spans: str) -> None:
-        ranges = [[int(end, 16) for end in span.split("-")] for span in spans.split()]
-        encoded = {chr(code).encode() for ends in ranges for code in range(ends[0], ends[-1] + 1)}
         self._spans = " ".join(spans.split())
-        self._first_bytes = tuple({sequence[:1] for sequence in encoded})
-        self._pattern = re.compile(_pattern(encoded))
+
+    @cached_property
+    def _search(self) -> tuple[tuple[bytes, ...], re.Pattern[bytes]]:
+        """The bytes with which they begin, and what finds them. Made when it is first needed: it takes 10 ms."""
+        ranges = [[int(end, 16) for end in span.split("-")] for span in self._spans.split()]
+        encoded = {chr(code).encode() for ends in ranges for code in range(ends[0], ends[-1] + 1)}
+        return tuple({sequence[:1] for sequence in encoded}), re.compile(_pattern(encoded))
 
     def __repr__(self) -> str:
         return f"CodePoints({self._spans!r})"
@@ -25,9 +29,10 @@ class CodePoints:
         if text.isascii():
             return False
         data = text.encode("utf-8", "surrogatepass")
-        for first in self._first_bytes:
+        first_bytes, pattern = self._search
+        for first in first_bytes:
             if first in data:
-                return self._pattern.search(data) is not None
+                return pattern.search(data) is not None
         return False
 
 

@@ -135,13 +135,18 @@ class FastPath:
             return None
 
     def encode_flat(self, text: str) -> array[int] | None:
-        """Return the ids as one array of 32-bit numbers, or None when `encode` has to be asked."""
-        detour = self._detour
-        if self._flat is None or not self.accepts(text) or (detour is not None and detour.parts(text) is not None):
+        """Return the ids as one array of 32-bit numbers, or None when the reference engine has to do it."""
+        if self._flat is None:
+            listed = self.encode(text)
+            return None if listed is None else array("I", listed)
+        if not self.accepts(text):
             return None
+        ids = array("I")
         try:
-            ids = array("I")
-            ids.frombytes(self._flat(text))
+            if self._detour is not None and (parts := self._detour.parts(text)) is not None:
+                ids.extend(self._encode_with_detour(parts, self._detour))
+            else:
+                ids.frombytes(self._flat(text))
         except BaseException as failure:
             if not is_engine_failure(failure):
                 raise

@@ -207,6 +207,9 @@ class HuggingFaceTokenizer:
             return self._without_markers().encode(text, add_special_tokens=add_special_tokens)
         if self._fast is not None and not add_special_tokens and (ids := self._fast.encode(text)) is not None:
             return ids
+        return self._encode_by_reference(text, add_special_tokens)
+
+    def _encode_by_reference(self, text: str, add_special_tokens: bool) -> list[int]:
         try:
             if len(text) < RELEASE_LOCK_FROM:
                 return self._reference.encode(text, add_special_tokens=add_special_tokens).ids
@@ -219,8 +222,7 @@ class HuggingFaceTokenizer:
     def encode_flat(self, text: str, *, add_special_tokens: bool = False, parse_special: bool = True) -> array[int]:
         if self._fast is not None and parse_special and not add_special_tokens:
             ids = self._fast.encode_flat(text)
-            if ids is not None:
-                return ids
+            return array("I", self._encode_by_reference(text, add_special_tokens)) if ids is None else ids
         return array("I", self.encode(text, add_special_tokens=add_special_tokens, parse_special=parse_special))
 
     def encode_batch(

@@ -74,7 +74,10 @@ class Tokenizer(Protocol):
         ...
 
     def encode_flat(self, text: str, *, add_special_tokens: bool = False, parse_special: bool = True) -> array[int]:
-        """Return the ids that `encode` returns as an array of 32-bit numbers: less time and memory for long texts."""
+        """Return the ids that `encode` returns as an array of 32-bit numbers: less time and memory for long texts.
+
+        Raises TokenizationFailed.
+        """
         ...
 
     def encode_batch(
