@@ -7,9 +7,9 @@ import http.client
 import io
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from uvicorn.config import Config
 from uvicorn.server import ServerState
@@ -109,12 +109,37 @@ class InProcess:
         """Send one request, whose body (bytes, or a value as JSON) comes in so many pieces."""
         return self._loop.run_until_complete(self._ask(method, path, body, dict(headers or {}), pieces))
 
+    def raw(self, connections: Connections, pieces: Sequence[bytes]) -> tuple[bytes, bool]:
+        """What a new connection answers to these pieces of requests, and whether it ends then."""
+        return self._loop.run_until_complete(self._raw(connections, pieces))
+
+    def connection(self, connections: Connections) -> Connection:
+        """A new connection. Needs a running event loop."""
+        connection = Connection(self._config, ServerState(), connections, self.service.application)
+        connection.connection_made(_Transport())
+        return connection
+
+    async def _raw(self, connections: Connections, pieces: Sequence[bytes]) -> tuple[bytes, bool]:
+        connection = self.connection(connections)
+        transport = cast(_Transport, connection.transport)
+        for piece in pieces:
+            if not transport.closed:
+                connection.data_received(piece)
+            async with asyncio.timeout(30):
+                while (
+                    connection.pipeline or (connection.is_busy and not connection.cycle.more_body)
+                ) and not connection.lingers_until:
+                    await asyncio.sleep(0.001)
+            await asyncio.sleep(0)
+        ends = transport.closed or connection.lingers_until > 0
+        connection.connection_lost(None)
+        return bytes(transport.written), ends
+
     async def _ask(self, method: str, path: str, body: Any, headers: dict[str, str], pieces: int) -> Reply:
         connections = Connections(Timeouts(0, 0))
         connections.sweep(0, time.time())
-        connection = Connection(self._config, ServerState(), connections, self.service.application)
-        transport = _Transport()
-        connection.connection_made(transport)
+        connection = self.connection(connections)
+        transport = cast(_Transport, connection.transport)
         raw = b""
         if body is not None:
             raw = body if isinstance(body, bytes) else json.dumps(body, ensure_ascii=False).encode()

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, cast
 
 from .body import Disconnected, InvalidBody, InvalidJson, Limits, body_refusal, content_refusal, read_body, too_large
 from .cors import CrossOrigin, is_same_origin, origin_refused
+from .head import Head
 from .logs import get_logger
 from .metrics import OTHER, Metrics
 from .planes import Admission, Guard
@@ -23,7 +24,7 @@ Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
-Head: TypeAlias = list[tuple[bytes, bytes]]
+HeaderList: TypeAlias = list[tuple[bytes, bytes]]
 Trace: TypeAlias = Callable[[Request, Callable[[], Awaitable[Response]]], Awaitable[Response]]
 SESSION_ROUTE = Route("/parse/session", "control", "parse", {})
 Mounted: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
@@ -89,9 +90,7 @@ class Application:
             if request.permit is not None:
                 request.permit.release()
 
-    def answer_now(
-        self, method: str, raw_path: bytes, raw_headers: Head, peer: str, body: bytearray
-    ) -> Mounted | tuple[Response, bytes] | None:
+    def answer_now(self, head: Head, peer: str, body: bytes) -> Mounted | tuple[Response, bytes] | None:
         """The answer to a request whose body is here, and its header lines; None if `__call__` has to be asked.
 
         Goes through the same checks as `__call__`. Where the answer has to be waited for, it is an application that
@@ -99,15 +98,14 @@ class Application:
         """
         if self.trace is not None:
             return None
-        path = raw_path.decode("latin-1")
-        route = self.routes.fixed.get(path)
-        endpoint = None if route is None else route.endpoints.get(method)
+        route = self.routes.fixed.get(head.path)
+        endpoint = None if route is None else route.endpoints.get(head.method)
         if route is None or endpoint is None or len(body) > min(SMALL_BODY, self.limits.size):
             return None
         guard = None if route.group == "public" else self.guard
         if guard is not None and not guard.immediate:
             return None
-        request = self.new_request(method, path, dict(reversed(raw_headers)), peer)
+        request = self.new_request(head.method, head.path, head.fields, peer)
         request.route = route
         answer: Response | Awaitable[Response] | None = None
         try:
@@ -120,7 +118,7 @@ class Application:
             if answer is None and endpoint.reads_body:
                 answer = content_refusal(request)
             if answer is None:
-                answer = endpoint.handle(request, bytes(body))
+                answer = endpoint.handle(request, body)
         except Exception as error:
             answer = self._answer_to(request, error)
         if not isinstance(answer, Response):
@@ -303,7 +301,7 @@ class Application:
 
     # ------------------------------------------------------------ the answer
 
-    def head(self, request: Request, response: Response) -> Head:
+    def head(self, request: Request, response: Response) -> HeaderList:
         """All headers of an answer but `date` and `connection`."""
         headers = [(b"x-request-id", request.request_id), *response.headers]
         if not isinstance(response, StreamedResponse):

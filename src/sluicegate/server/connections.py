@@ -8,6 +8,9 @@ from collections.abc import Callable
 from email.utils import formatdate
 from typing import TYPE_CHECKING, NamedTuple
 
+from .head import KnownHeads
+from .outbox import Outbox
+
 if TYPE_CHECKING:
     from .protocol import Connection
 
@@ -24,13 +27,18 @@ class Timeouts(NamedTuple):
 
 
 class Connections:
-    """`date` is the `date` header of answers, `draining` says that they end their connections."""
+    """`date` is the `date` header of answers, `draining` says that they end their connections.
+
+    `heads` are those that their requests had, `outbox` the answers that go out together.
+    """
 
     def __init__(self, timeouts: Timeouts, changed: Callable[[int], None] = lambda _change: None) -> None:
         self.open: set[Connection] = set()
         self._unswept: list[Connection] = []
         self.draining = False
         self.date = b""
+        self.heads = KnownHeads()
+        self.outbox = Outbox()
         self._timeouts = timeouts
         self._changed = changed
 
@@ -81,15 +89,15 @@ class Connections:
                     connection.transport.abort()
             elif connection.waits_for_head:
                 if head and now - connection.since >= head:
-                    connection.transport.close()
+                    connection.end()
             elif idle and now - connection.since >= idle:
-                connection.transport.close()
+                connection.end()
 
     def close_idle(self, now: float) -> None:
         """Close the connections that have had no request for a moment."""
         for connection in list(self.open):
             if not connection.is_busy and not connection.has_begun and now - connection.since >= SETTLED_SECONDS:
-                connection.transport.close()
+                connection.end()
 
 
 def _has_lost_its_peer(transport: asyncio.Transport) -> bool:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from uvicorn._types import ASGI3Application, ASGIReceiveEvent, ASGISendEvent
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
+from .head import Head
+
 if TYPE_CHECKING:
     from .protocol import Connection
 
@@ -19,48 +21,32 @@ class Exchange:
     """One request and its answer; what uvicorn calls a cycle."""
 
     __slots__ = (
+        "_answer_head",
         "_delivered",
         "_expected",
-        "_head",
         "_wake",
         "body",
         "connection",
         "disconnected",
-        "headers",
+        "head",
         "keep_alive",
-        "method",
         "more_body",
-        "path",
-        "query",
         "response_complete",
         "waiting_for_100_continue",
     )
 
-    def __init__(
-        self,
-        connection: Connection,
-        method: str,
-        path: bytes,
-        query: bytes,
-        headers: list[tuple[bytes, bytes]],
-        *,
-        keep_alive: bool,
-        expect_100_continue: bool,
-    ) -> None:
+    def __init__(self, connection: Connection, head: Head, *, keep_alive: bool) -> None:
         self.connection = connection
-        self.method = method
-        self.path = path
-        self.query = query
-        self.headers = headers
+        self.head = head
         self.keep_alive = keep_alive
-        self.waiting_for_100_continue = expect_100_continue
+        self.waiting_for_100_continue = head.expects_continue
         self._wake: asyncio.Event | None = None
         self.body = bytearray()
         self.more_body = True
         self.disconnected = False
         self.response_complete = False
         self._delivered = False  # the end of the body was received
-        self._head: list[bytes] | None = None  # not sent yet; empty when it was sent
+        self._answer_head: list[bytes] | None = None  # not sent yet; empty when it was sent
         self._expected: int | None = None  # bytes of the body that are still to come; None: sent in chunks
 
     @property
@@ -75,7 +61,8 @@ class Exchange:
 
     async def run(self, application: ASGI3Application) -> None:
         """Answer the request."""
-        scope = self.connection.make_scope(self.method, self.path, self.query, self.headers)
+        head = self.head
+        scope = self.connection.make_scope(head.method, head.raw_path, head.query, head.headers)
         try:
             await application(scope, self.receive, self.send)
         except asyncio.CancelledError:
@@ -84,13 +71,13 @@ class Exchange:
         except Exception:
             _log.exception("request failed")
         if not self.response_complete and not self.disconnected:
-            self.connection.refuse(500) if self._head is None else self.connection.transport.close()
+            self.connection.refuse(500) if self._answer_head is None else self.connection.end()
 
     async def receive(self) -> ASGIReceiveEvent:
         """ASGI: the next piece of the body."""
         connection = self.connection
         if self.waiting_for_100_continue and not connection.transport.is_closing():
-            connection.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            connection.write(b"HTTP/1.1 100 Continue\r\n\r\n")
             self.waiting_for_100_continue = False
         while not (self.disconnected or self.response_complete) and (
             self._delivered or (self.more_body and not self.body)
@@ -112,13 +99,13 @@ class Exchange:
         if connection.flow.write_paused:
             await connection.flow.drain()
         if message["type"] == "http.response.start":
-            self._head = self._start(message["status"], list(message.get("headers", [])))
+            self._answer_head = self._start(message["status"], list(message.get("headers", [])))
             return
-        if message["type"] != "http.response.body" or self._head is None or self.response_complete:
+        if message["type"] != "http.response.body" or self._answer_head is None or self.response_complete:
             raise RuntimeError(f"Unexpected ASGI message '{message['type']}'")
         body, more_body = message.get("body", b""), message.get("more_body", False)
-        parts, self._head = self._head, []
-        if self.method != "HEAD":
+        parts, self._answer_head = self._answer_head, []
+        if self.head.method != "HEAD":
             if self._expected is None:
                 parts += [b"%x\r\n" % len(body), body, b"\r\n"] if body else []
                 parts += [] if more_body else [b"0\r\n\r\n"]
@@ -127,23 +114,11 @@ class Exchange:
                 if self._expected < 0 or (self._expected and not more_body):
                     raise RuntimeError("The body of the answer is not as long as its content-length says")
                 parts.append(body)
-        connection.transport.write(b"".join(parts))
+        connection.write(b"".join(parts))
         if not more_body:
             self.response_complete = True
             self.set()
             connection.answered(self)
-
-    def write(self, status: int, header_lines: bytes, body: bytes, *, close: bool) -> None:
-        """Send a whole answer, without waiting for a slow reader."""
-        if close:
-            self.keep_alive = False
-        end = b"\r\n" if self.keep_alive else b"connection: close\r\n\r\n"
-        connection = self.connection
-        parts = (STATUS_LINE[status], connection.all.date, header_lines, end, b"" if self.method == "HEAD" else body)
-        self._head = []
-        self.response_complete = True
-        connection.transport.write(b"".join(parts))
-        connection.answered(self)
 
     def _start(self, status: int, headers: list[tuple[bytes, bytes]]) -> list[bytes]:
         head = [STATUS_LINE[status], self.connection.all.date]
@@ -155,7 +130,7 @@ class Exchange:
                 self.keep_alive = False
                 continue
             head += [name, b": ", value, b"\r\n"]
-        if not has_length and self.method != "HEAD" and status not in (204, 304):
+        if not has_length and self.head.method != "HEAD" and status not in (204, 304):
             head.append(b"transfer-encoding: chunked\r\n")
         elif not has_length:
             self._expected = 0

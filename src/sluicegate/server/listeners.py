@@ -94,7 +94,7 @@ class Listener:
         """Refuse further connections and close those that are open."""
         self.stop_accepting()
         for connection in list(self.connections.open):
-            connection.transport.close()
+            connection.end()
 
 
 def side_listeners(settings: Settings, exposition: Exposition, health: RouteTable) -> list[Listener]:

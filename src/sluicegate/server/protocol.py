@@ -2,7 +2,8 @@
 
 Beyond what uvicorn does: heads are bounded in size, number of fields and time; a request whose client goes away is
 cancelled at once; a connection that ends with unread data lets its answer arrive first. A request that has arrived
-as a whole and can be answered without waiting is answered at once, without a task.
+as a whole and can be answered without waiting is answered at once, without a task; if its head was read before, it is
+not read again.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from uvicorn.server import ServerState
 from .application import Application
 from .connections import Connections
 from .exchange import Exchange
+from .head import Head
+from .outbox import LONG_REQUEST
+from .response import Response
 
 MAX_HEADERS = 100
 MAX_HEAD_BYTES = 64 * 1024
@@ -51,6 +55,8 @@ class Connection(HttpToolsProtocol):
         self._asgi = cast(ASGI3Application, self.app)  # pyright: ignore[reportUnknownMemberType]
         self._running: asyncio.Task[None] | None = None
         self._unstarted: Exchange | None = None
+        self._between_requests = True
+        self._requests_in_piece = 0
         self._head_bytes = 0
         self._plain_head = b""
         self._becomes_session = False
@@ -83,6 +89,14 @@ class Connection(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self.lingers_until or self._ignores_data:
             return
+        if len(data) > LONG_REQUEST:
+            self.all.outbox.flush()
+        starts_request = self._between_requests and self._unstarted is None and not self.is_busy
+        if starts_request:
+            known = self.all.heads.find(data)
+            if known is not None and self._answer_known(*known):
+                return
+        self._requests_in_piece = 0
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
@@ -91,6 +105,7 @@ class Connection(HttpToolsProtocol):
                 return
             if self._becomes_session:
                 self.all.remove(self)
+                self.all.outbox.flush()
                 self.handle_websocket_upgrade()
                 return
         except httptools.HttpParserError as error:
@@ -99,6 +114,12 @@ class Connection(HttpToolsProtocol):
             return
         if self._unstarted is not None:
             self._start_or_queue(self._unstarted)
+        elif starts_request and self._is_one_request():
+            self.all.heads.add(data, self.cycle.head)
+
+    def _is_one_request(self) -> bool:
+        """Whether the piece that was just read has one request, and nothing of another."""
+        return self._requests_in_piece == 1 and self._between_requests
 
     def _end_with(self, status: int) -> None:
         """Refuse what cannot be read; requests that came whole before it are answered first, and end the connection."""
@@ -124,6 +145,8 @@ class Connection(HttpToolsProtocol):
         self.expect_100_continue = False
         self._head_bytes = 0
         self.waits_for_head = self.has_begun = True
+        self._between_requests = False
+        self._requests_in_piece += 1
         self.since = monotonic()
 
     def on_url(self, url: bytes) -> None:
@@ -160,18 +183,15 @@ class Connection(HttpToolsProtocol):
             return
         if self._unstarted is not None:  # the request before came whole in the same piece
             self._start_or_queue(self._unstarted)
-        self._unstarted = Exchange(
-            self,
+        head = Head(
             method,
             path,
             query,
             self.headers,
-            keep_alive=version != "1.0"
-            and method != "CONNECT"
-            and self.parser.should_keep_alive()
-            and not self.all.draining,
-            expect_100_continue=self.expect_100_continue,
+            keep_alive=version != "1.0" and method != "CONNECT" and self.parser.should_keep_alive(),
+            expects_continue=self.expect_100_continue,
         )
+        self._unstarted = Exchange(self, head, keep_alive=head.keep_alive and not self.all.draining)
 
     def _has_session(self, path: bytes) -> bool:
         return self._application is not None and path.decode("latin-1") in self._application.sessions
@@ -215,6 +235,7 @@ class Connection(HttpToolsProtocol):
         exchange.set()
 
     def on_message_complete(self) -> None:
+        self._between_requests = True
         exchange = None if self._plain_head else self._latest()
         if exchange is None or exchange.response_complete:
             return
@@ -233,14 +254,30 @@ class Connection(HttpToolsProtocol):
 
     # ------------------------------------------------------------ it is answered
 
+    def _answer_known(self, head: Head, body: bytes) -> bool:
+        """Answer a request whose head was read before, if nothing has to be waited for."""
+        application = self._application
+        if application is None or self.flow.write_paused:
+            return False
+        answer = application.answer_now(head, self.client[0] if self.client else "", body)
+        if answer is None:
+            return False
+        self.waits_for_head = False
+        keep_alive = head.keep_alive and not self.all.draining
+        if callable(answer):
+            exchange = Exchange(self, head, keep_alive=keep_alive)
+            exchange.more_body = False
+            self._start(exchange, cast(ASGI3Application, answer))
+        else:
+            self._write(head, *answer, keep_alive=keep_alive)
+        return True
+
     def _answer_now(self, exchange: Exchange) -> None:
         """Answer a request that has arrived as a whole without a task, if nothing has to be waited for."""
         application = self._application
         if application is None or self.flow.write_paused:
             return
-        answer = application.answer_now(
-            exchange.method, exchange.path, exchange.headers, self.client[0] if self.client else "", exchange.body
-        )
+        answer = application.answer_now(exchange.head, self.client[0] if self.client else "", bytes(exchange.body))
         if answer is None:
             return
         self._unstarted = None
@@ -248,8 +285,23 @@ class Connection(HttpToolsProtocol):
             self._start(exchange, cast(ASGI3Application, answer))
             return
         self.cycle = exchange
-        response, header_lines = answer
-        exchange.write(response.status, header_lines, response.body, close=response.close)
+        exchange.response_complete = True
+        self._write(exchange.head, *answer, keep_alive=exchange.keep_alive)
+
+    def _write(self, head: Head, response: Response, header_lines: bytes, *, keep_alive: bool) -> None:
+        """Send a whole answer to a whole request, without waiting for a slow reader."""
+        keep_alive = keep_alive and not response.close
+        self.send(
+            b"%b%b%b%b%b"
+            % (
+                STATUS_LINE[response.status],
+                self.all.date,
+                header_lines,
+                b"\r\n" if keep_alive else b"connection: close\r\n\r\n",
+                b"" if head.method == "HEAD" else response.body,
+            )
+        )
+        self._answered(keep_alive=keep_alive)
 
     def _start_or_queue(self, exchange: Exchange) -> None:
         self._unstarted = None
@@ -266,17 +318,34 @@ class Connection(HttpToolsProtocol):
         task.add_done_callback(self.tasks.discard)
         self._running = task
 
+    def send(self, data: bytes) -> None:
+        """Write a short answer, together with others."""
+        self.all.outbox.post(self.loop, self.transport, data)
+
+    def write(self, data: bytes) -> None:
+        """Write at once."""
+        self.all.outbox.flush()
+        self.transport.write(data)
+
+    def end(self) -> None:
+        """Close the connection once everything has been written."""
+        self.all.outbox.flush()
+        self.transport.close()
+
     def answered(self, exchange: Exchange) -> None:
         """An answer has gone out: go on with the next request, or end the connection."""
+        if exchange.more_body and not exchange.keep_alive and not self.transport.is_closing():
+            self.since = monotonic()
+            self._linger()
+            return
+        self._answered(keep_alive=exchange.keep_alive)
+
+    def _answered(self, *, keep_alive: bool) -> None:
         self.since = monotonic()
-        self.server_state.total_requests += 1
         if self.transport.is_closing():
             return
-        if not exchange.keep_alive:
-            if exchange.more_body:
-                self._linger()
-            else:
-                self.transport.close()
+        if not keep_alive:
+            self.end()
             return
         self.flow.resume_reading()
         if self.pipeline:
@@ -287,12 +356,13 @@ class Connection(HttpToolsProtocol):
         """Answer what is no request, or cannot be answered, with a status alone; the connection ends."""
         if self.transport.is_closing():
             return
-        self.transport.write(STATUS_LINE[status] + self.all.date + b"content-length: 0\r\nconnection: close\r\n\r\n")
+        self.write(STATUS_LINE[status] + self.all.date + b"content-length: 0\r\nconnection: close\r\n\r\n")
         self._linger()
 
     def _linger(self) -> None:
         """End the connection so that the other side, which may still be sending, can read the answer first."""
         self.lingers_until = monotonic() + LINGER_SECONDS
+        self.all.outbox.flush()
         if self.transport.can_write_eof():
             self.transport.write_eof()
         self.flow.resume_reading()
@@ -304,7 +374,7 @@ class Connection(HttpToolsProtocol):
         if self.is_busy:
             self.cycle.keep_alive = False
         else:
-            self.transport.close()
+            self.end()
 
     def send_400_response(self, msg: str) -> NoReturn:
         """Not used: `refuse` answers what is no request."""
