@@ -25,6 +25,8 @@ import asyncio
 import collections
 import contextlib
 import json
+import multiprocessing
+import multiprocessing.connection
 import os
 import pathlib
 import resource
@@ -131,9 +133,9 @@ def serving(*flags: str) -> Iterator[Target]:
 class Client:
     """Sends requests, each on a connection of its own, and keeps the tally."""
 
-    def __init__(self, target: Target, path: str, body: bytes, **headers: str) -> None:
+    def __init__(self, port: int, path: str, body: bytes, **headers: str) -> None:
         self.tally = Tally()
-        self._target = target
+        self._port = port
         lines = [f"POST {path} HTTP/1.1", "Host: 127.0.0.1", "Content-Type: application/json", "Connection: close"]
         lines += [f"Content-Length: {len(body)}", *(f"{name}: {value}" for name, value in headers.items())]
         self._head = "\r\n".join(lines)
@@ -144,7 +146,7 @@ class Client:
         identity, message = self._next()
         began = time.perf_counter()
         try:
-            reader, writer = await asyncio.open_connection("127.0.0.1", self._target.port)
+            reader, writer = await asyncio.open_connection("127.0.0.1", self._port)
             writer.write(message)
             answer = await reader.read(-1)
             writer.close()
@@ -153,13 +155,13 @@ class Client:
             return
         self._judge(answer, identity, (time.perf_counter() - began) * 1000)
 
-    def ask_in_thread(self) -> None:
-        """The same with a socket that blocks, for answers so long that reading them would keep the loop busy."""
+    def ask_and_wait(self) -> None:
+        """The same with a socket that blocks, for a process of its own."""
         identity, message = self._next()
         began = time.perf_counter()
         answer = bytearray()
         try:
-            with socket.create_connection(("127.0.0.1", self._target.port), 60) as connection:
+            with socket.create_connection(("127.0.0.1", self._port), 60) as connection:
                 connection.sendall(message)
                 while piece := connection.recv(1 << 20):
                     answer += piece
@@ -247,7 +249,7 @@ async def limiter(report: Report, seconds: float, characters: int) -> None:
     with serving("--max-concurrent-requests", "1", "--queue-size", "0") as target:
         unloaded = await measure_unloaded(report, target, path, body)
         capacity = 1000 / statistics.fmean(unloaded.accepted)
-        client = Client(target, path, body)
+        client = Client(target.port, path, body)
         await client.steadily(2 * capacity, seconds)
         report.show("twice the capacity", client.tally)
         report.compare("twice the capacity", client.tally, unloaded)
@@ -267,8 +269,8 @@ async def scheduler(report: Report, seconds: float, characters: int) -> None:
         with serving(*flags) as target:
             unloaded = await measure_unloaded(report, target, path, body, **{"X-SMG-Priority": "interactive"})
             capacity = 1000 / statistics.fmean(unloaded.accepted)
-            interactive = Client(target, path, body, **{"X-SMG-Priority": "interactive"})
-            bulk = Client(target, path, body, **{"X-SMG-Priority": "bulk"})
+            interactive = Client(target.port, path, body, **{"X-SMG-Priority": "interactive"})
+            bulk = Client(target.port, path, body, **{"X-SMG-Priority": "bulk"})
             async with asyncio.TaskGroup() as group:
                 group.create_task(interactive.steadily(capacity / 8, seconds))
                 group.create_task(bulk.steadily(2 * capacity, seconds))
@@ -284,7 +286,7 @@ async def measure_unloaded(
     report: Report, target: Target, path: str, body: bytes, *, number: int = 200, **headers: str
 ) -> Tally:
     """Latencies of requests one after the other."""
-    warm, cold = Client(target, path, body, **headers), Client(target, path, body, **headers)
+    warm, cold = Client(target.port, path, body, **headers), Client(target.port, path, body, **headers)
     await cold.one_by_one(20)
     await warm.one_by_one(number)
     report.show("unloaded", warm.tally)
@@ -300,7 +302,7 @@ async def drain(report: Report, seconds: float, characters: int) -> None:
     path = "/parse/reasoning"
     body = json.dumps({"text": "<think>" + WORDS * 20 + "</think>" + WORDS, "reasoning_parser": "qwen3"}).encode()
     with serving() as target:
-        client = Client(target, path, body)
+        client = Client(target.port, path, body)
         stopped = asyncio.Event()
 
         async def go_on() -> None:
@@ -334,7 +336,7 @@ async def hostile(report: Report, seconds: float, characters: int) -> None:
             connection = connections.enter_context(socket.create_connection(("127.0.0.1", target.port), 20))
             if number >= idle:
                 connection.sendall(f"POST {path} HTTP/1.1\r\nHost: x\r\n{UPLOAD_HEADERS}\r\n\r\n{{".encode())
-        client = Client(target, path, body)
+        client = Client(target.port, path, body)
         began = time.perf_counter()
         while time.perf_counter() - began < seconds:
             await client.one_by_one(50)
@@ -349,21 +351,32 @@ async def long_prompt(report: Report, seconds: float, characters: int) -> None:
     path, body = "/v1/tokenize", tokenize_body(12)
     with serving() as target:
         unloaded = await measure_unloaded(report, target, path, body, number=2000)
-        small, large = Client(target, path, body), Client(target, path, tokenize_body(1_000_000))
-        began = time.perf_counter()
-
-        def go_on() -> None:
-            while time.perf_counter() - began < seconds:
-                large.ask_in_thread()
-
-        async with asyncio.TaskGroup() as group:
-            sending = group.create_task(asyncio.to_thread(go_on))
-            while not sending.done():
-                await small.one_by_one(50)
-        report.show("1 MB", large.tally)
+        small = Client(target.port, path, body)
+        # In a process of its own: what it takes to read 1 MB must not look like latency of the others.
+        context = multiprocessing.get_context("spawn")
+        receiver, sender = context.Pipe(duplex=False)
+        sending = context.Process(target=send_long_prompts, args=(target.port, seconds, sender))
+        sending.start()
+        await asyncio.to_thread(receiver.recv)  # the first one was answered
+        while sending.is_alive() and not receiver.poll():
+            await small.one_by_one(50)
+        large: Tally = await asyncio.to_thread(receiver.recv)
+        sending.join()
+        report.show("1 MB", large)
         report.show("12 bytes", small.tally)
         report.compare("12-byte", small.tally, unloaded, 3)
-        report.count(target, path, unloaded, small.tally, large.tally)
+        report.count(target, path, unloaded, small.tally, large)
+
+
+def send_long_prompts(port: int, seconds: float, sender: multiprocessing.connection.Connection) -> None:
+    """Send one prompt of 1 MB after another, and what became of them when the time is over."""
+    client = Client(port, "/v1/tokenize", tokenize_body(1_000_000))
+    client.ask_and_wait()
+    sender.send(None)
+    began = time.perf_counter()
+    while time.perf_counter() - began < seconds:
+        client.ask_and_wait()
+    sender.send(client.tally)
 
 
 SCENARIOS = {

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from sluicegate.server.body import BodyReader, InvalidBody, InvalidJson
+from sluicegate.server.body import SEARCHED_AT_ONCE, BodyReader, InvalidBody, InvalidJson
 from sluicegate.server.routes.tokens import DetokenizeBody, TokenizeBody
 from sluicegate.server.routes.tools import read_tools
 
@@ -123,6 +123,16 @@ def test_duplicates_are_found_in_long_bodies() -> None:
     assert TOKENIZE.read(b'{"model":"","z":{"prompt":1},"prompt":' + text + b"}").model == ""
     with pytest.raises(InvalidBody, match="field 'prompt' appears twice"):
         TOKENIZE.read(b'{"model":"","prompt":"","prompt":' + text + b"}")
+
+
+@pytest.mark.parametrize("shift", range(-12, 3))
+def test_duplicates_are_found_wherever_the_search_of_a_long_body_steps_on(shift: int) -> None:
+    head = b'{"model":"","prompt":"","z":"'
+    filling = b"x" * (SEARCHED_AT_ONCE - len(head) - len(b'",') + shift)
+    with pytest.raises(InvalidBody, match="field 'prompt' appears twice"):
+        TOKENIZE.read(head + filling + b'","prompt":"' + b"y" * 9 + b'"}')
+    once = head.replace(b"prompt", b"pr") + filling + b'","prompt":"' + b"y" * 9 + b'"}'
+    assert TOKENIZE.read(once).prompt == "y" * 9
 
 
 def test_unknown_members_are_ignored_at_any_depth_and_size() -> None:

@@ -20,6 +20,8 @@ _JSON_TYPE = re.compile(rb"application/(?:json|[!#$&^_.+0-9a-z-]+\+json)[ \t]*(?
 _LONE_SURROGATE = re.compile(
     rb"(?<!\\)(?:\\\\)*\\u[dD](?:[89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|[c-fC-F][0-9a-fA-F]{2})"
 )
+SEARCHED_AT_ONCE = 64 * 1024
+"""Bytes that are searched in one step: in between, a thread that reads a long body gives way to the others."""
 _DUPLICATES_ARE_FREE: Mapping[str, Any] = {}
 _WORDS = {
     "str": "a string",
@@ -130,8 +132,10 @@ class BodyReader(Generic[T]):
         self._decode = msgspec.json.Decoder(type).decode
         names = [field.encode_name for field in msgspec.structs.fields(type)]
         self._known: dict[str, Any] = {name: nested.get(name, _DUPLICATES_ARE_FREE) for name in names}
-        any_name = b"|".join(re.escape(name.encode()) for name in {*names, *_names_in(nested)})
-        self._find_names = re.compile(b'"(?:%b)"' % any_name).findall
+        all_names = [name.encode() for name in {*names, *_names_in(nested)}]
+        self._longest_name = max(map(len, all_names)) + 2
+        pattern = re.compile(b'"(?:%b)"' % b"|".join(map(re.escape, all_names)))
+        self._find_names, self._names_in_turn = pattern.findall, pattern.finditer
 
     def read(self, body: bytes) -> T:
         """The body as a struct. Raises `InvalidJson` and `InvalidBody`."""
@@ -155,7 +159,15 @@ class BodyReader(Generic[T]):
         """Cheap and never wrong when false: no known member's name comes twice as a whole string."""
         if b"\\u00" in body:  # a name may be spelt with escapes
             return True
-        found = self._find_names(body)
+        if len(body) <= SEARCHED_AT_ONCE:
+            found = self._find_names(body)
+            return len(found) != len(set(found))
+        found = []
+        for start in range(0, len(body), SEARCHED_AT_ONCE):
+            end = start + SEARCHED_AT_ONCE
+            # A name that begins here may end behind.
+            names = self._names_in_turn(body, start, end + self._longest_name - 1)
+            found += [name[0] for name in names if name.start() < end]
         return len(found) != len(set(found))
 
     def _refuse_duplicates(self, body: bytes) -> None:
