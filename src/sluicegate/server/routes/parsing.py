@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -75,17 +74,19 @@ _REASONING = BodyReader(ReasoningBody)
 def parsing_routes(state: ServiceState) -> list[Route]:
     """Both routes; long texts are parsed in a thread."""
 
-    def run(body: bytes, work: Callable[[], Response]) -> Response | Awaitable[Response]:
-        if len(body) <= SMALL_BODY:
-            return work()
-        return asyncio.get_running_loop().run_in_executor(state.threads, work)
+    def in_thread(work: Callable[..., Response], *arguments: Any) -> Awaitable[Response]:
+        return asyncio.get_running_loop().run_in_executor(state.threads, work, *arguments)
 
     def function_call(_request: Request, body: bytes) -> Response | Awaitable[Response]:
         wanted = _FUNCTION_CALL.read(body)
-        return run(body, partial(_function_call, wanted, read_tools(wanted.tools)))
+        tools = read_tools(wanted.tools)
+        if len(body) <= SMALL_BODY:
+            return _function_call(wanted, tools)
+        return in_thread(_function_call, wanted, tools)
 
     def reasoning(_request: Request, body: bytes) -> Response | Awaitable[Response]:
-        return run(body, partial(_reasoning, _REASONING.read(body)))
+        wanted = _REASONING.read(body)
+        return _reasoning(wanted) if len(body) <= SMALL_BODY else in_thread(_reasoning, wanted)
 
     return [
         post("/parse/function_call", "control", function_call, "parse"),
@@ -95,23 +96,15 @@ def parsing_routes(state: ServiceState) -> list[Route]:
 
 def _function_call(wanted: FunctionCallBody, tools: list[dict[str, Any]] | None) -> Response:
     try:
-        outcome = sluicegate.parse_tool_calls(
-            wanted.text,
-            wanted.tool_call_parser,
-            tools=tools,
-            details=wanted.explain,
-        )
+        outcome = sluicegate.parse_tool_calls(wanted.text, wanted.tool_call_parser, tools=tools, details=wanted.explain)
     except UnknownDialect as error:
         return failure(f"Unknown tool parser: {error.name}")
     except TextLimitExceeded as error:
         return failure(f"Failed to parse function calls: {error}")
-    answer = FunctionCallAnswer(
-        outcome.content,
-        [FoundCall(CalledFunction(call.name, call.arguments)) for call in outcome.calls],
-        success=True,
-        **explanation(outcome, wanted.explain),
+    calls = [FoundCall(CalledFunction(call.name, call.arguments)) for call in outcome.calls]
+    return Response(
+        encode_json(FunctionCallAnswer(outcome.content, calls, True, *explanation(outcome, wanted.explain)))
     )
-    return Response(encode_json(answer))
 
 
 def _reasoning(wanted: ReasoningBody) -> Response:
@@ -127,13 +120,15 @@ def _reasoning(wanted: ReasoningBody) -> Response:
         return failure(f"Unknown reasoning parser: {error.name}")
     except TextLimitExceeded as error:
         return failure(f"Failed to separate reasoning: Buffer overflow: {error.size} bytes exceeds maximum")
-    answer = ReasoningAnswer(outcome.content, outcome.reasoning, success=True, **explanation(outcome, wanted.explain))
-    return Response(encode_json(answer))
+    texts = outcome.content, outcome.reasoning
+    return Response(encode_json(ReasoningAnswer(*texts, True, *explanation(outcome, wanted.explain))))
 
 
-def explanation(outcome: Outcome, wanted: bool) -> dict[str, Any]:
+def explanation(
+    outcome: Outcome, wanted: bool
+) -> tuple[tuple[Span, ...] | UnsetType, tuple[Diagnostic, ...] | UnsetType]:
     """Spans and diagnostics, where they are asked for."""
-    return {"spans": outcome.spans, "diagnostics": outcome.diagnostics} if wanted else {}
+    return (outcome.spans, outcome.diagnostics) if wanted else (UNSET, UNSET)
 
 
 def failure(message: str) -> Response:
