@@ -159,6 +159,7 @@ class BodyReader(Generic[T]):
         """Cheap and never wrong when false: no known member's name comes twice as a whole string."""
         if b"\\u00" in body:  # a name may be spelt with escapes
             return True
+        found: list[bytes]
         if len(body) <= SEARCHED_AT_ONCE:
             found = self._find_names(body)
             return len(found) != len(set(found))
