@@ -16,7 +16,7 @@ from sluicegate.core.patterns import SPACE_CLASS, WHITE_SPACE, Matcher, search_a
 from sluicegate.core.window import Window
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class CallObject:
     """The members of a format's call object; earlier keys are preferred.
 
@@ -112,7 +112,7 @@ def write_typical_object(
         return None
     name_start, name_end = beginning.span(1)
     base = window.base
-    call.write_whole(name, (base + name_start, base + name_end), arguments, (base + start, base + after))
+    call.write_whole(name, base + name_start, base + name_end, arguments, base + start, base + after)
     return name, arguments, end.end()
 
 

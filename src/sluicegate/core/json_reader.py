@@ -109,6 +109,7 @@ def _cut_short(problem: Exception, size: int) -> bool:
     return isinstance(problem, StopIteration) and problem.value > size - _LONGEST_TOKEN
 
 
+_compact: Final = msgspec.json.format
 _plain_decoder: Final[Any] = json.JSONDecoder(parse_int=str)
 _decode_plainly: Final = _plain_decoder.scan_once
 
@@ -153,7 +154,7 @@ def complete_value(text: str, pos: int, depth: int) -> tuple[str, int] | None:
         return None
     if " " in raw or "\n" in raw or "\t" in raw or "\r" in raw:
         try:
-            raw = msgspec.json.format(raw, indent=-1)
+            raw = _compact(raw, indent=-1)
         except UnicodeEncodeError:
             return None
     return raw, end

@@ -121,9 +121,7 @@ class Payload(BlockFormat):
         if end is None:
             return False
         name_start, name_end = found.span("name")
-        call.write_whole(
-            name, (base + pos + name_start, base + pos + name_end), arguments, (base + start, base + after)
-        )
+        call.write_whole(name, base + pos + name_start, base + pos + name_end, arguments, base + start, base + after)
         window.pos = end.end()
         call.end(name, arguments)
         return True
