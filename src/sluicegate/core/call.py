@@ -64,12 +64,10 @@ class CallBuilder:
         """Add to the arguments text."""
         self.written.append(json)
 
-    def write_whole(
-        self, name: str, name_start: int, name_end: int, arguments: str, arguments_start: int, arguments_end: int
-    ) -> None:
+    def write_whole(self, name: str, name_at: tuple[int, int], arguments: str, arguments_at: tuple[int, int]) -> None:
         """Write a call that is there as a whole: its name and its arguments, with their places as raw offsets."""
-        self.parts.append(_PART("name", name_start, name_end))
-        self.parts.append(_PART("arguments", arguments_start, arguments_end))
+        self.parts.append(_PART("name", name_at[0], name_at[1]))
+        self.parts.append(_PART("arguments", arguments_at[0], arguments_at[1]))
         self.announce(name)
         self.written.append(arguments)
 

@@ -77,7 +77,8 @@ def _beginning(shape: CallObject) -> Matcher:
 
 
 @cache
-def _end(shape: CallObject) -> Matcher:
+def end_of_object(shape: CallObject) -> Matcher:
+    """What may stand behind the arguments: members with plain strings, and the closing brace."""
     return re.compile(rf"(?:{_SPACE},{_SPACE}{_other_member(shape)})*{_SPACE}}}").match
 
 
@@ -112,7 +113,7 @@ def write_typical_object(
         return None
     name_start, name_end = beginning.span(1)
     base = window.base
-    call.write_whole(name, base + name_start, base + name_end, arguments, base + start, base + after)
+    call.write_whole(name, (base + name_start, base + name_end), arguments, (base + start, base + after))
     return name, arguments, end.end()
 
 
@@ -132,7 +133,7 @@ def read_typical_object(
     window = context.window
     if context.details:
         return False
-    typical = write_typical_object(window, window.pos, call, shape, markers=markers, ending=_end(shape))
+    typical = write_typical_object(window, window.pos, call, shape, markers=markers, ending=end_of_object(shape))
     if typical is None:
         return False
     name, arguments, end = typical
@@ -163,8 +164,6 @@ def read_call_object(
     The preferred arguments are written to `call` as they grow. A name that holds one of `markers` is none.
     Raises `JsonBroken` or `JsonCut`.
     """
-    if read_typical_object(context, reader, call, shape, found, markers=markers):
-        return
     window = context.window
     reader.token()
     window.pos += 1

@@ -241,7 +241,7 @@ class Markers:
             if pos < 0:
                 return None, len(text)
             # Mostly it is a marker.
-            found = self._literal_at(text, pos)
+            found = self.literal_at(text, pos)
         if not found:
             search = self._search
             if search is None:
@@ -283,7 +283,7 @@ class Markers:
             pos = limit
         return -1
 
-    def _literal_at(self, text: str, pos: int) -> str:
+    def literal_at(self, text: str, pos: int) -> str:
         """The longest literal that stands at a position, "" if none does."""
         literals = self._heads.get(text[pos : pos + self._shortest])
         if literals is not None:

@@ -131,7 +131,7 @@ class TypicalCall:
         if ending is None or (suffixed and suffix_of(ending) != suffix) or not name.text.strip(WHITE_SPACE):
             return False
         arguments = f"{{{','.join([f'{quote(key)}:{json}' for key, json in members.items()])}}}"
-        call.write_whole(name.text, name.start, name.end, arguments, base + body, base + ending.end("before"))
+        call.write_whole(name.text, (name.start, name.end), arguments, (base + body, base + ending.end("before")))
         window.pos = ending.end()
         call.end(name.text, arguments)
         return True
