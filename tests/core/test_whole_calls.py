@@ -24,7 +24,7 @@ TYPES: dict[str, Any] = {
 TOOLS = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": TYPES}}}]
 KEYS = (*TYPES, "other")
 DEEP = "[" * 130 + "]" * 130
-TOKEN = "]<]minimax[>["  # noqa: S105
+TOKEN = "]<]minimax[>["
 
 
 def same(parser: str, text: str, tools: Any = TOOLS) -> list[tuple[str, str]]:
@@ -163,9 +163,9 @@ def test_what_stands_behind_a_call_without_a_tail(end: str, behind: str) -> None
 @pytest.mark.parametrize(
     "text",
     [
-        '<|START_ACTION|>[\n {"tool_name": "f", "parameters": {}},\n {"tool_name": "g", "parameters": {}} ]<|END_ACTION|>',
-        '<|START_ACTION|>[{"tool_name": "f", "parameters": {}}\u00a0, {"tool_name": "g", "parameters": {}}]<|END_ACTION|>',
-        '<|START_ACTION|>[{"tool_name": "f", "parameters": {}}, 5, {"tool_name": "g", "parameters": {}}] <|END_ACTION|>',
+        '<|START_ACTION|>[\n {"tool_name": "f", "parameters": {}},\n {"name": "g", "parameters": {}} ]<|END_ACTION|>',
+        '<|START_ACTION|>[{"tool_name": "f", "parameters": {}}\u00a0, {"name": "g", "parameters": {}}]<|END_ACTION|>',
+        '<|START_ACTION|>[{"tool_name": "f", "parameters": {}}, 5, {"name": "g", "parameters": {}}] <|END_ACTION|>',
         '<|START_ACTION|>{"tool_name": "f", "parameters": {}}x<|END_ACTION|>',
         '<|START_ACTION|>[{"tool_name": "f", "parameters": {}}<|END_ACTION|>',
         '[TOOL_CALLS][{"name": "f", "arguments": {}}\u00a0, {"name": "g", "arguments": {}},,\u00a0]</s>',

@@ -19,6 +19,7 @@ from sluicegate.core.events import (
     Outcome,
     Reasoning,
     Span,
+    SpanKind,
 )
 
 _start: Final = attrgetter("start")
@@ -50,63 +51,73 @@ def collect(events: Iterable[Event], *, keep_frame: bool = False) -> Outcome:
     faults: list[CallFault] = []
     spans: list[Span] = []
     diagnostics: list[Diagnostic] = []
-    # Whether the tiles came in order, and whether neighbours are of one kind: mostly nothing is to be sorted or joined.
+    # Mostly the tiles come in order, and nothing is to be sorted. `joins`: neighbours are still to be joined.
     ordered = True
     joins = False
     last_start = 0
-    last_kind = ""
+    last_kind: SpanKind = "call"
+    # The span that may still grow: `waits` says whether there is one.
+    waits = False
+    span_start = span_end = 0
     # No isinstance: these classes are final, and asking for subclasses costs more than all else here.
     for event in events:
+        kind: SpanKind
         if type(event) is _CONTENT:
-            kind = "content"
-            start = event.start
             content.append(event)
-            spans.append(_SPAN("content", start, event.end))
+            kind = "content"
         elif type(event) is _MARKUP:
             kind = "markup"
-            start = event.start
-            spans.append(_SPAN("markup", start, event.end))
         elif type(event) is _CALL_END:
-            kind = ""
-            start = event.start
-            end = event.end
-            number = len(calls)
-            numbers.append(event.index)
-            calls.append(_CALL(number, event.name, event.arguments, start, end))
-            if event.pieces:
-                for piece_start, piece_end in event.pieces:
-                    parts = tuple(part for part in event.parts if piece_start <= part.start and part.end <= piece_end)
-                    spans.append(_SPAN("call", piece_start, piece_end, number, None, parts))
-                ordered = False
-            else:
-                spans.append(_SPAN("call", start, end, number, None, event.parts))
+            kind = "call"
         elif type(event) is _REASONING:
-            kind = "reasoning"
-            start = event.start
             reasoning.append(event)
-            spans.append(_SPAN("reasoning", start, event.end))
+            kind = "reasoning"
         elif type(event) is _FRAME:
-            kind = "frame"
-            start = event.start
             if keep_frame:
                 (content if event.side == "content" else reasoning).append(event)
-            spans.append(_SPAN("frame", start, event.end, None, event.side))
+            kind = "frame"
         elif type(event) is _FAULT:
-            kind = ""
-            start = event.start
-            spans.append(_SPAN("fault", start, event.end))
+            kind = "fault"
         else:
             if type(event) is _CALL_FAULT:
                 faults.append(event)
             elif type(event) is _DIAGNOSTIC:
                 diagnostics.append(event)
             continue
+        start = event.start
+        end = event.end
         if start < last_start:
             ordered = False
-        elif kind == last_kind and kind:
-            joins = True
         last_start = start
+        if kind == last_kind:
+            if waits and start == span_end:
+                span_end = end
+                continue
+            joins = True
+        if waits:
+            spans.append(_SPAN(last_kind, span_start, span_end))
+            waits = False
         last_kind = kind
+        if type(event) is _CALL_END:
+            number = len(calls)
+            numbers.append(event.index)
+            calls.append(_CALL(number, event.name, event.arguments, start, end))
+            if not event.pieces:
+                spans.append(_SPAN("call", start, end, number, None, event.parts))
+                continue
+            ordered = False
+            for piece_start, piece_end in event.pieces:
+                parts = tuple(part for part in event.parts if piece_start <= part.start and part.end <= piece_end)
+                spans.append(_SPAN("call", piece_start, piece_end, number, None, parts))
+        elif type(event) is _FRAME:
+            spans.append(_SPAN("frame", start, end, None, event.side))
+        elif type(event) is _FAULT:
+            spans.append(_SPAN("fault", start, end))
+        else:
+            waits = True
+            span_start, span_end = start, end
+    if waits:
+        spans.append(_SPAN(last_kind, span_start, span_end))
     if not ordered:
         content.sort(key=_start)
         reasoning.sort(key=_start)
@@ -116,7 +127,7 @@ def collect(events: Iterable[Event], *, keep_frame: bool = False) -> Outcome:
         _joined(reasoning),
         tuple(calls),
         tuple(faults),
-        tuple(spans if ordered and not joins else _merge(spans)),
+        tuple(_merge(spans) if joins or not ordered else spans),
         tuple(_renumbered(diagnostics, numbers)) if diagnostics else (),
     )
 
