@@ -10,9 +10,9 @@ from sluicegate.core.events import ArgumentsDelta, CallEnd, CallFault, CallStart
 from sluicegate.core.outline import Outline
 
 # Names of other modules are looked up at each use, also when compiled; these are not.
-_CALL_END: Final[type[CallEnd]] = CallEnd
-_CALL_START: Final[type[CallStart]] = CallStart
-_PART: Final[type[Part]] = Part
+_CALL_END: Final = CallEnd
+_CALL_START: Final = CallStart
+_PART: Final = Part
 
 
 class CallBuilder:

@@ -25,17 +25,17 @@ from sluicegate.core.events import (
 _start: Final = attrgetter("start")
 
 # Names of other modules are looked up at each use, also when compiled; these are not.
-_CALL: Final[type[Call]] = Call
-_CALL_END: Final[type[CallEnd]] = CallEnd
-_CALL_FAULT: Final[type[CallFault]] = CallFault
-_CONTENT: Final[type[Content]] = Content
-_DIAGNOSTIC: Final[type[Diagnostic]] = Diagnostic
-_FAULT: Final[type[Fault]] = Fault
-_FRAME: Final[type[Frame]] = Frame
-_MARKUP: Final[type[Markup]] = Markup
-_OUTCOME: Final[type[Outcome]] = Outcome
-_REASONING: Final[type[Reasoning]] = Reasoning
-_SPAN: Final[type[Span]] = Span
+_CALL: Final = Call
+_CALL_END: Final = CallEnd
+_CALL_FAULT: Final = CallFault
+_CONTENT: Final = Content
+_DIAGNOSTIC: Final = Diagnostic
+_FAULT: Final = Fault
+_FRAME: Final = Frame
+_MARKUP: Final = Markup
+_OUTCOME: Final = Outcome
+_REASONING: Final = Reasoning
+_SPAN: Final = Span
 
 
 def collect(events: Iterable[Event], *, keep_frame: bool = False) -> Outcome:

@@ -87,6 +87,10 @@ def _object(pairs: list[tuple[str, Any]]) -> None:
         raise _Undecided
 
 
+# Asks for a dictionary without narrowing the type of its members.
+_PLAIN_OBJECT: Final[Any] = dict
+
+
 def _keys_of(value: Any) -> int:
     """How many keys the objects in a container have, itself included."""
     count = 0
@@ -94,7 +98,7 @@ def _keys_of(value: Any) -> int:
     while level:
         inner: list[Any] = []
         for container in level:
-            if type(container) is dict:
+            if type(container) is _PLAIN_OBJECT:
                 count += len(container)
                 inner += container.values()
             else:

@@ -22,10 +22,10 @@ ClosedBy: TypeAlias = Literal["marker", "section", "block", "end"]
 
 
 # Names of other modules are looked up at each use, also when compiled; these are not.
-_CONTENT: Final[type[Content]] = Content
-_FAULT: Final[type[Fault]] = Fault
-_FRAME: Final[type[Frame]] = Frame
-_MARKUP: Final[type[Markup]] = Markup
+_CONTENT: Final = Content
+_FAULT: Final = Fault
+_FRAME: Final = Frame
+_MARKUP: Final = Markup
 
 
 @dataclass(frozen=True, kw_only=True)
