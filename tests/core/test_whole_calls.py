@@ -177,3 +177,29 @@ def test_what_stands_behind_a_call_without_a_tail(end: str, behind: str) -> None
 def test_lists(text: str) -> None:
     for parser in ("cohere", "mistral", "json", "llama"):
         same(parser, text)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "key", "value"),
+    [
+        (' key="a" type="string"', "a", '"1"'),
+        (' key="a" type="number" index="1" ', "a", "1"),
+        (' key="a"', "a", '"1"'),
+        (' index="1" key="a"', "a", '"1"'),
+        (' type="number" key="a"', "a", "1"),
+        (' key="a" key="b"', "a", '"1"'),
+        (' key="a" type="number" type="string"', "a", "1"),
+        (' key="&quot;" type="number"', '\\"', "1"),
+        (' key="a" x key="b"', "a", '"1"'),
+        ('\u00a0key="a b=c"', "a b=c", '"1"'),
+    ],
+)
+@pytest.mark.parametrize("end", ["<|close|>argument<|sep|>", "<|close|> argument <|sep|> "])
+def test_attributes_in_any_order(attributes: str, key: str, value: str, end: str) -> None:
+    text = (
+        f'<|open|>call tool="f" index="1"<|sep|><|open|>argument{attributes}<|sep|>1{end}'
+        f"<|open|>argument{attributes}<|sep|>2{end}<|close|>call<|sep|>"
+    )
+    ((name, arguments),) = same("kimi_k3", text)
+    assert name == "f"
+    assert arguments.startswith(f'{{"{key}":{value},')
