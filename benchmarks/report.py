@@ -62,7 +62,7 @@ What was done about it, and is in the figures above:
 - A complete text is read in one pass, without the look at what may still come.
 - The core can be compiled, see below.
 - Events, spans and calls are structures of msgspec; the fold over the events asks for no subclasses.
-- Markers are searched with one regular expression without groups, or one `str.find` where they share a first character.
+- Markers are looked up where their first characters stand, and searched with one expression without groups otherwise.
 
 A stream costs a fixed time for each chunk and none for what came before, so that it grows with the text alone; parsers
 that read the value again with every chunk fall behind by more the longer it is.

@@ -11,7 +11,7 @@ from sluicegate.core.context import HELD_TEXT_LIMIT, Context
 from sluicegate.core.errors import ConflictingStart, MachineFinished, TextLimitExceeded
 from sluicegate.core.events import Diagnostic, Event, Outcome
 from sluicegate.core.foreign import ForeignMarkers, first_foreign
-from sluicegate.core.machine import FormatMachine, ReasoningFormat
+from sluicegate.core.machine import FormatMachine, ReasoningFormat, read_reasoning, read_tool_calls
 from sluicegate.dialects.detection import choose_parsers
 from sluicegate.dialects.registry import REASONING, TOOLS, FormatTable, FormatType
 from sluicegate.plugins import load_installed_formats
@@ -197,8 +197,7 @@ def parse_tool_calls(
     `outcome.content` is the text around the calls. See `Machine` for the parameters. Raises `UnknownDialect`.
     """
     form = find_format(TOOLS, parser)
-    context = Context(tools, details=details, held_text_limit=held_text_limit)
-    events = FormatMachine(form.read(context), context).read(text)
+    events = read_tool_calls(form, text, tools, details, held_text_limit)
     _watch_whole(events, TOOLS, form, text)
     return collect(events, keep_frame=keep_frame)
 
@@ -220,8 +219,7 @@ def parse_reasoning(
     if parser != PASSTHROUGH:
         _check_size(text, text_limit)
     state, marker = start_state(form, in_reasoning, prompt)
-    context = Context()
-    events = FormatMachine(form.read(context, state, marker), context).read(text)
+    events = read_reasoning(form, text, state, marker)
     _watch_whole(events, REASONING, form, text)
     return collect(events, keep_frame=keep_frame)
 

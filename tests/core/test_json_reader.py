@@ -165,6 +165,28 @@ def test_depth_of_what_is_there_as_a_whole(kinds: list[bool], beside: str, aroun
     assert complete_value(text, 0, around) == ((text, len(text)) if fits else None)
 
 
+@pytest.mark.parametrize(
+    ("text", "repeats"),
+    [
+        ('{"a":1,"b":2}', False),
+        ('{"a":1, "a" :2}', True),
+        ('{"a":{"b":1,"b":2},"c":[{"d":3}]}', True),
+        ('{"a":{"b":1},"c":[{"b":3},[{"b":4}]]}', False),
+        (r'{"a":"{\"b\":1,\"b\":2}"}', False),
+        (r'{"a":"{\"b\":1}","a":2}', True),
+        (r'{"a\\":1,"b":2}', False),
+        (r'{"a\\":1,"b":2,"b":3}', True),
+        (r'{"a":"\\","b\"":2}', False),
+        (r'{"a":"\\\":","b":2,"b":3}', True),
+    ],
+)
+def test_an_object_that_repeats_a_key_is_read_piece_by_piece(text: str, repeats: bool) -> None:
+    compact = text.replace(" ", "")
+    assert read(text, details=True)[:1] == (compact,)
+    assert bool(read(text, details=True)[2]) == repeats
+    assert complete_value(text, 0, 0) == (None if repeats else (compact, len(text)))
+
+
 def test_depth_near_what_python_can_decode() -> None:
     for depth in range(DEPTH_LIMIT + 1, sys.getrecursionlimit() + 20):
         assert complete_value("[" * depth + "]" * depth, 0, 0) is None

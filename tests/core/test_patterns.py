@@ -105,6 +105,17 @@ def test_markers_find_the_first_literal_and_hold_what_may_become_one(
     assert markers.find(text, 0, True) == ((places[0][2], places[0][0]) if places else (None, len(text)))
 
 
+@pytest.mark.parametrize("literals", [("<a>",), ("<a>", "[x]"), ("<a>", "[x]", "{y}"), ("<a>", "[x]", "{y}", '"')])
+@pytest.mark.parametrize("length", [0, 511, 512, 513, 1024, 5000])
+def test_markers_are_found_behind_long_text(literals: tuple[str, ...], length: int) -> None:
+    markers = Markers(literals)
+    for between in ("x" * length, ("x" * 50 + "< [") * (length // 50)):
+        for literal in literals:
+            assert markers.find(between + literal + "<a>", 0, True) == (literal, len(between))
+        assert markers.find(between, 0, True) == (None, len(between))
+        assert markers.find(between + "<a", 0, False) == (None, len(between))
+
+
 @pytest.mark.parametrize("literals", [(), ("",), ("a", "")])
 def test_markers_are_not_empty(literals: tuple[str, ...]) -> None:
     with pytest.raises(InvalidDialect):

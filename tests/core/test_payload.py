@@ -7,7 +7,9 @@ import pytest
 from sluicegate.core.blocks import Opener
 from sluicegate.core.call_object import CallObject
 from sluicegate.core.errors import InvalidDialect
+from sluicegate.core.events import CallEnd
 from sluicegate.core.payload import Header, Payload
+from tests.support.parsing import check_events, run_tool
 
 OPENERS = (Opener(literal="<call>"),)
 
@@ -17,3 +19,16 @@ def test_the_name_stands_in_a_header_or_in_the_object() -> None:
     for wrong in ({}, {"header": header, "call_object": call_object}):
         with pytest.raises(InvalidDialect, match="either a header or a call object"):
             Payload(names=("x",), openers=OPENERS, tail="</call>", **wrong)
+
+
+def test_a_tail_that_may_be_the_beginning_of_an_opener_is_told_apart() -> None:
+    form = Payload(
+        names=("x",), openers=(Opener(literal="||"),), call_object=CallObject(), tail="|", optional_tail=True
+    )
+    text = '||{"name":"f","arguments":{"a":1}}||{"name":"g","arguments":{}} | end'
+    whole = run_tool(form, [text])
+    assert [(event.name, event.arguments) for event in whole if isinstance(event, CallEnd)] == [
+        ("f", '{"a":1}'),
+        ("g", "{}"),
+    ]
+    assert check_events(whole, text) == check_events(run_tool(form, [*text]), text)

@@ -156,8 +156,10 @@ class BlockFormat:
                 reach = frozenset[str]()
                 literal, at = None, len(window.text)
             else:
-                if self.bare_header_behind and (
-                    window.offset == 0 or window.text.endswith(self.bare_header_behind, 0, window.pos)
+                if (
+                    self.bare_header_behind
+                    and (window.offset == 0 or window.text.endswith(self.bare_header_behind, 0, window.pos))
+                    and not self._outside.literal_at(window.text, window.pos)
                 ):
                     yield from self._read_word(session)
                 searched = self._in_reach if reach else self._outside

@@ -49,12 +49,79 @@ class BraceCalls(BlockFormat):
         self.inside_string = Markers((self.delimiter, self.end, opener))
         self.visible_start = Pattern(opener, SPACE, self.prefix, SPACE, Run(rf"^{SPACE_CLASS}(<{{", 1), SPACE, "{")
         self.before_end = Pattern(either(self.end, opener, *end_tokens))
+        # What a typical call consists of, see `_read_typical`.
+        self._typical_head = re.compile(rf"{re.escape(opener + self.prefix)}([^{SPACE_CLASS}(<{{]+){{").match
+        self._typical_key = re.compile(rf"(?!{re.escape(self.delimiter)})([^{SPACE_CLASS}():<\[\]{{}},]+):").match
+        self._typical_bare = re.compile(rf"[^{SPACE_CLASS}<>()\[\]{{}},]+(?=[,}}])").match
+        self._typical_end = f"}}{self.end}"
 
     def read_block(self, session: Session, opener: Opener, found: Match[str] | None) -> Steps:  # noqa: ARG002
         """Read one call."""
         call = session.call()
+        if self._read_typical(session, call):
+            return
         session.take(len(opener.literal))
         yield from or_fault(self, session, call, _BraceCall(self, session, call).read())
+
+    def _read_typical(self, session: Session, call: CallBuilder) -> bool:
+        """Read the call at once if it is what models mostly write and lies in the window as a whole: strings and bare
+        values without white space around them, nothing to report. Else consume nothing.
+        """
+        window, delimiter = session.window, self.delimiter
+        text, base = window.text, window.base
+        head = self._typical_head(text, window.pos)
+        if head is None:
+            return False
+        name = head[1]
+        name_start, name_end = head.span(1)
+        schema = session.context.tools.schema(name, self.schema_rules)
+        start = head.end() - 1
+        pos = start + 1
+        members: dict[str, str] = {}
+        places: list[tuple[int, int, int, int]] = []
+        while (found := self._typical_key(text, pos)) is not None:
+            key = found[1]
+            value_start = found.end()
+            types = schema.types_of_member(key)
+            if text.startswith(delimiter, value_start):
+                inside = value_start + len(delimiter)
+                literal, end = self.inside_string.find(text, inside, window.final)
+                if literal != delimiter or (types and "string" not in types):
+                    return False
+                json = quote(text[inside:end])
+                end += len(delimiter)
+            else:
+                value = self._typical_bare(text, value_start)
+                if value is None:
+                    return False
+                bare = value[0]
+                end = value.end()
+                if "string" in types:
+                    json = "null" if bare == "null" and "null" in types else quote(bare)
+                else:
+                    json, suits = self.conversion.convert(Value(bare, types))
+                    if not suits:
+                        return False
+            if key in members:
+                return False
+            members[key] = json
+            places.append((base + pos, base + value_start - 1, base + value_start, base + end))
+            pos = end
+            if not text.startswith(",", pos):
+                break
+            pos += 1
+        if not text.startswith(self._typical_end, pos):
+            return False
+        call.part("name", base + name_start, base + name_end)
+        for key_start, key_end, member_start, member_end in places:
+            call.part("key", key_start, key_end)
+            call.part("value", member_start, member_end)
+        call.part("arguments", base + start, base + pos + 1)
+        call.announce(name)
+        call.write(f"{{{','.join([f'{quote(key)}:{json}' for key, json in members.items()])}}}")
+        window.pos = pos + len(self._typical_end)
+        call.end(name)
+        return True
 
 
 class _Frame:

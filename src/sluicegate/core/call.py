@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from sluicegate.core.context import Context
 from sluicegate.core.events import ArgumentsDelta, CallEnd, CallFault, CallStart, Part, PartKind
 from sluicegate.core.outline import Outline
+
+# Names of other modules are looked up at each use, also when compiled; these are not.
+_CALL_END: Final = CallEnd
+_CALL_START: Final = CallStart
+_PART: Final = Part
 
 
 class CallBuilder:
@@ -52,7 +58,7 @@ class CallBuilder:
             self.index = context.announced
             context.announced += 1
             context.open_call = self
-            context.events.append(CallStart(self.index, name, self.start))
+            context.events.append(_CALL_START(self.index, name, self.start))
 
     def write(self, json: str) -> None:
         """Add to the arguments text."""
@@ -60,14 +66,14 @@ class CallBuilder:
 
     def write_whole(self, name: str, name_at: tuple[int, int], arguments: str, arguments_at: tuple[int, int]) -> None:
         """Write a call that is there as a whole: its name and its arguments, with their places as raw offsets."""
-        self.part("name", *name_at)
-        self.part("arguments", *arguments_at)
+        self.parts.append(_PART("name", name_at[0], name_at[1]))
+        self.parts.append(_PART("arguments", arguments_at[0], arguments_at[1]))
         self.announce(name)
-        self.write(arguments)
+        self.written.append(arguments)
 
     def part(self, kind: PartKind, start: int, end: int) -> None:
         """Note a sub-span."""
-        self.parts.append(Part(kind, start, end))
+        self.parts.append(_PART(kind, start, end))
 
     def send(self) -> None:
         """Send what was written since the last time."""
@@ -105,7 +111,7 @@ class CallBuilder:
         text = "".join(self.written) if arguments is None else arguments
         index = self.index
         assert index is not None
-        self._outline.call(CallEnd(index, name, text, self.start, end, tuple(self.parts)))
+        self._outline.call(_CALL_END(index, name, text, self.start, end, tuple(self.parts)))
         if context.tools.given and not context.tools.declares(name):
             context.report(
                 "undeclared_tool",

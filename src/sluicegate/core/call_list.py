@@ -16,13 +16,19 @@ from typing import Final
 from sluicegate.core.blocks import BlockFormat, Opener, Session
 from sluicegate.core.brackets import Brackets
 from sluicegate.core.call import report_fault
-from sluicegate.core.call_object import CallObject, ReadObject, read_call_object
+from sluicegate.core.call_object import (
+    CallObject,
+    ReadObject,
+    end_of_object,
+    read_call_object,
+    write_typical_object,
+)
 from sluicegate.core.events import CallFault
 from sluicegate.core.json_reader import JsonBroken, JsonCut, JsonReader, complete_value
 from sluicegate.core.named_call import NamedCall
-from sluicegate.core.patterns import CUT, SPACE_CLASS, Pattern, Steps, either
+from sluicegate.core.patterns import CUT, WHITE_SPACE, Pattern, Steps, either
+from sluicegate.core.white_space import pass_space
 
-_SPACE: Final = re.compile(f"[{SPACE_CLASS}]*")
 _NO_OBJECT: Final = re.compile(r'\{[ \t\n\r]*(?=[^ \t\n\r"}])').match
 _NO_CALL: Final = "the element is no call object"
 
@@ -108,7 +114,9 @@ class CallList(BlockFormat):
         self._brackets = Brackets(openers)
         literals = [opener.literal for opener in openers]
         self._name_markers = (*literals, *self.closers, *self.wrappers, *self.layout.end_tokens)
-        self._list_ends = Pattern(either(*literals, *self.closers, *self.layout.end_tokens))
+        list_ends = (*literals, *self.closers, *self.layout.end_tokens)
+        self._list_ends = Pattern(either(*list_ends))
+        self._list_end_firsts = frozenset(literal[0] for literal in list_ends)
         self._tail_or_opener = Pattern(either(self.tail, *literals)) if self.tail else None
 
     def read_start(self, session: Session) -> Steps:
@@ -117,7 +125,8 @@ class CallList(BlockFormat):
             return
         window = session.window
         window.keep(0)
-        yield from session.consume(_SPACE)
+        while not pass_space(window):
+            yield
         if window.text.startswith("{", window.pos):
             yield from self._read_chain(session, 0, certain=False)
         else:
@@ -137,15 +146,18 @@ class CallList(BlockFormat):
             return
         window.keep(start)
         session.take(len(opener.literal))
-        yield from session.consume(_SPACE)
+        while not pass_space(window):
+            yield
         if self.separator:
             yield from self._read_chain(session, start, certain=True)
             return
         between = Between(session, start, certain=True)
         read = Read.BLOCK
-        if window.text.startswith(("{", "["), window.pos):
-            read = yield from self._read_value(session, between, self.call_object)
-        if read is Read.BLOCK and self._tail_or_opener is not None:
+        shape = self.call_object
+        assert shape is not None
+        if window.text.startswith(("{", "["), window.pos) and not self._read_typical(session, between, shape):
+            read = yield from self._read_value(session, between, shape)
+        if read is Read.BLOCK and self._tail_or_opener is not None and not self._take_tail(session):
             yield from self._read_tail(session, between, self._tail_or_opener)
         between.end()
 
@@ -160,18 +172,20 @@ class CallList(BlockFormat):
             session.outline.text(found.end())
             return
         between = Between(session, start, certain=False)
-        yield from self._read_value(session, between, self.bare_object)
+        shape = self.bare_object
+        assert shape is not None
+        if not self._read_typical(session, between, shape):
+            yield from self._read_value(session, between, shape)
         if between.certain:
             between.end()
         else:
             session.outline.passage(start, window.slice(start, window.offset))
             window.release()
 
-    def _read_value(self, session: Session, between: Between, shape: CallObject | None) -> Generator[None, None, Read]:
-        assert shape is not None
+    def _read_value(self, session: Session, between: Between, shape: CallObject) -> Generator[None, None, Read]:
         if session.window.text[session.window.pos] == "[":
-            return (yield from self._read_list(session, between, shape))
-        return (yield from self._read_element(session, between, shape, certain=between.certain, listed=False))
+            return self._read_list(session, between, shape)
+        return self._read_element(session, between, shape, certain=between.certain, listed=False)
 
     def _read_chain(self, session: Session, told: int, *, certain: bool) -> Steps:
         """Read objects one after another; before the first, whose `{` is next, everything from `told` on is markup."""
@@ -181,7 +195,10 @@ class CallList(BlockFormat):
             between = Between(session, told, certain=certain)
             shape = self.call_object if certain else self.bare_object
             assert shape is not None
-            read = yield from self._read_element(session, between, shape, certain=certain, listed=False)
+            if self._read_typical(session, between, shape):
+                read = Read.BLOCK
+            else:
+                read = yield from self._read_element(session, between, shape, certain=certain, listed=False)
             if read is Read.OTHER:
                 end = window.offset
                 break
@@ -191,7 +208,8 @@ class CallList(BlockFormat):
             certain = False
             told = kept = window.offset
             while True:
-                yield from session.consume(_SPACE)
+                while not pass_space(window):
+                    yield
                 if not window.text.startswith(self.separator, window.pos):
                     break
                 session.take(len(self.separator))
@@ -222,12 +240,14 @@ class CallList(BlockFormat):
         window.pos += 1
         behind = "["
         while True:
-            following = yield from reader.space()
+            following = reader.following() or (yield from reader.space())
             lenient = between.certain and not strict
-            if lenient:
-                yield from session.consume(_SPACE)
+            if lenient and following in WHITE_SPACE:
+                while not pass_space(window):
+                    yield
                 following = window.text[window.pos : window.pos + 1]
-            if not following or (between.certain and (yield from self._at_list_end(session))):
+            may_end = between.certain and following in self._list_end_firsts
+            if not following or (may_end and (yield from self._at_list_end(session))):
                 if not between.certain:
                     return Read.BROKEN
                 if not strict:
@@ -251,6 +271,9 @@ class CallList(BlockFormat):
                 between.others.append((element, window.offset))
                 behind = "element"
                 continue
+            if self._read_typical(session, between, shape):
+                behind = "element"
+                continue
             read = yield from self._read_element(session, between, shape, certain=between.certain, listed=True)
             if read is Read.OTHER:
                 between.others.append((element, window.offset))
@@ -261,6 +284,22 @@ class CallList(BlockFormat):
     def _at_list_end(self, session: Session) -> Generator[None, None, bool]:
         """Whether a marker or an end-of-turn token is next, which ends a list that has no bracket there."""
         return isinstance((yield from self._list_ends.expect(session.window)), Match)
+
+    def _read_typical(self, session: Session, between: Between, shape: CallObject) -> bool:
+        """Read the call object that is next at once, if it is what models mostly write and is there as a whole."""
+        window = session.window
+        if session.context.details or not window.text.startswith("{", window.pos):
+            return False
+        call = session.call(window.offset)
+        call.settle = between.settle
+        ending = end_of_object(shape)
+        typical = write_typical_object(window, window.pos, call, shape, markers=self._name_markers, ending=ending)
+        if typical is None:
+            return False
+        name, arguments, window.pos = typical
+        call.end(name, arguments)
+        between.done()
+        return True
 
     def _read_element(
         self, session: Session, between: Between, shape: CallObject, *, certain: bool, listed: bool
@@ -305,10 +344,19 @@ class CallList(BlockFormat):
         between.done()
         return Read.BLOCK
 
+    def _take_tail(self, session: Session) -> bool:
+        """Consume the tail directly behind the JSON, if it is there as a whole."""
+        window = session.window
+        if not window.text.startswith(self.tail, window.pos):
+            return False
+        session.take(len(self.tail))
+        return True
+
     def _read_tail(self, session: Session, between: Between, tail_or_opener: Pattern) -> Steps:
         """Consume white space and the tail, or what may stand in its place."""
         window = session.window
-        yield from session.consume(_SPACE)
+        while not pass_space(window):
+            yield
         start = between.start
         found = yield from tail_or_opener.expect(window)
         if found is None:

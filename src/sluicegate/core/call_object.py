@@ -16,7 +16,7 @@ from sluicegate.core.patterns import SPACE_CLASS, WHITE_SPACE, Matcher, search_a
 from sluicegate.core.window import Window
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class CallObject:
     """The members of a format's call object; earlier keys are preferred.
 
@@ -77,7 +77,8 @@ def _beginning(shape: CallObject) -> Matcher:
 
 
 @cache
-def _end(shape: CallObject) -> Matcher:
+def end_of_object(shape: CallObject) -> Matcher:
+    """What may stand behind the arguments: members with plain strings, and the closing brace."""
     return re.compile(rf"(?:{_SPACE},{_SPACE}{_other_member(shape)})*{_SPACE}}}").match
 
 
@@ -132,7 +133,7 @@ def read_typical_object(
     window = context.window
     if context.details:
         return False
-    typical = write_typical_object(window, window.pos, call, shape, markers=markers, ending=_end(shape))
+    typical = write_typical_object(window, window.pos, call, shape, markers=markers, ending=end_of_object(shape))
     if typical is None:
         return False
     name, arguments, end = typical
@@ -163,8 +164,6 @@ def read_call_object(
     The preferred arguments are written to `call` as they grow. A name that holds one of `markers` is none.
     Raises `JsonBroken` or `JsonCut`.
     """
-    if read_typical_object(context, reader, call, shape, found, markers=markers):
-        return
     window = context.window
     reader.token()
     window.pos += 1

@@ -54,12 +54,75 @@ class Elements(BlockFormat):
         self.reserved = re.compile(rf"(?:{self.call}(?:[{SPACE_CLASS}/].*)?|{self.section}|/.*|)", re.DOTALL).fullmatch
         self.texts = ElementText(self.token, self.call)
         self.header_end = Markers(("<", ">"))
+        # What a typical call consists of, see `_read_typical`.
+        space, token = f"[{SPACE_CLASS}]", re.escape(self.token)
+        self._typical_head = re.compile(rf'{token}<{re.escape(self.call)}{space}name="([^"<>]+)">').match
+        self._typical_item = re.compile(rf"{space}*{token}<([^{SPACE_CLASS}<>/]{{1,{RUN_LIMIT}}})>").match
+        self._typical_end = re.compile(rf"({space}*){token}</{re.escape(self.call)}>").match
 
     def read_block(self, session: Session, opener: Opener, found: Match[str] | None) -> Steps:  # noqa: ARG002
         """Read one call."""
         call = session.call()
+        if self._read_typical(session, call):
+            return
         session.take(len(self.token) + len(self.call) + 1)
         yield from or_fault(self, session, call, _Invoke(self, session, call).read())
+
+    def _read_typical(self, session: Session, call: CallBuilder) -> bool:
+        """Read the call at once if it is what models mostly write and lies in the window as a whole: elements that hold
+        text, each closed by its tag, and nothing to report. Else consume nothing.
+        """
+        window, token = session.window, self.token
+        text, base = window.text, window.base
+        head = self._typical_head(text, window.pos)
+        name = "" if head is None else head[1].strip(WHITE_SPACE)
+        if head is None or not name:
+            return False
+        name_start, name_end = head.span(1)
+        schema = session.context.tools.schema(name, self.schema_rules)
+        start = pos = head.end()
+        members: dict[str, str] = {}
+        places: list[tuple[int, int, int, int]] = []
+        while (found := self._typical_item(text, pos)) is not None:
+            key = found[1]
+            value_start = found.end()
+            end = text.find(token, value_start)
+            closer = f"{token}</{key}>"
+            if end < 0 or not text.startswith(closer, end) or key in members or self.reserved(key) is not None:
+                return False
+            types = schema.types_of_member(key)
+            json = self._typical_value(text[value_start:end], types)
+            if json is None:
+                return False
+            members[key] = json
+            places.append((base + found.start(1), base + value_start - 1, base + value_start, base + end))
+            pos = end + len(closer)
+        ending = self._typical_end(text, pos)
+        if ending is None:
+            return False
+        call.part("name", base + name_start, base + name_end)
+        for key_start, key_end, member_start, member_end in places:
+            call.part("key", key_start, key_end)
+            call.part("value", member_start, member_end)
+        call.part("arguments", base + start, base + ending.end(1))
+        call.announce(name)
+        call.write(f"{{{','.join([f'{quote(key)}:{json}' for key, json in members.items()])}}}")
+        window.pos = ending.end()
+        call.end(name)
+        return True
+
+    def _typical_value(self, text: str, types: frozenset[str]) -> str | None:
+        """The JSON of an element's text, None if there would be something to report, or if it is blank."""
+        if "string" in types:
+            return "null" if text == "null" and "null" in types else quote(text)
+        value = Value(text, types)
+        if not value.trimmed:
+            return None
+        try:
+            json, suits = self.conversion.convert(value)
+        except TooDeep:
+            return None
+        return json if suits and not value.duplicates else None
 
 
 class _Child:

@@ -31,6 +31,7 @@ _LONGEST_TOKEN: Final = 12
 
 Write: TypeAlias = Callable[[str], object]
 
+_SPACES: Final = " \t\n\r"
 _SPACE: Final = re.compile(r"[ \t\n\r]*").match
 _PLAIN: Final = re.compile(r'[^"\\\x00-\x1f]+').match
 _SIMPLE_STRING: Final = re.compile(r'"[^"\\\x00-\x1f]*"').match
@@ -86,6 +87,34 @@ def _object(pairs: list[tuple[str, Any]]) -> None:
         raise _Undecided
 
 
+# Asks for a dictionary without narrowing the type of its members.
+_PLAIN_OBJECT: Final[Any] = dict
+
+
+def _keys_of(value: Any) -> int:
+    """How many keys the objects in a container have, itself included."""
+    count = 0
+    level: list[Any] = [value]
+    while level:
+        inner: list[Any] = []
+        for container in level:
+            if type(container) is _PLAIN_OBJECT:
+                count += len(container)
+                inner += container.values()
+            else:
+                inner += container
+        level = [value for value in inner if type(value) is dict or type(value) is list]
+    return count
+
+
+def _keys_in(compact: str) -> int:
+    """How many keys stand in a compact JSON text, without those that end with a backslash; in a string a quote stands
+    behind one.
+    """
+    count = compact.count('":')
+    return count - compact.count('\\":') if "\\" in compact else count
+
+
 def _float(text: str) -> None:
     if isinf(float(text)):
         raise _Undecided
@@ -96,10 +125,13 @@ def _refuse(_word: str) -> None:
 
 
 # Integers stay text: Python refuses to convert very long ones.
-_decoder: Final[Any] = json.JSONDecoder(
+_decoder: Final[Any] = json.JSONDecoder(parse_float=_float, parse_int=str, parse_constant=_refuse)
+_decode: Final = _decoder.scan_once
+# The same, but refuses repeated keys: a call of Python for each object.
+_pairs_decoder: Final[Any] = json.JSONDecoder(
     object_pairs_hook=_object, parse_float=_float, parse_int=str, parse_constant=_refuse
 )
-_decode: Final = _decoder.scan_once
+_decode_pairs: Final = _pairs_decoder.scan_once
 
 
 def _cut_short(problem: Exception, size: int) -> bool:
@@ -109,8 +141,7 @@ def _cut_short(problem: Exception, size: int) -> bool:
     return isinstance(problem, StopIteration) and problem.value > size - _LONGEST_TOKEN
 
 
-_plain_decoder: Final[Any] = json.JSONDecoder(parse_int=str)
-_decode_plainly: Final = _plain_decoder.scan_once
+_compact: Final = msgspec.json.format
 
 
 def _is_deeper(value: Any, limit: int) -> bool:
@@ -137,26 +168,34 @@ def complete_value(text: str, pos: int, depth: int) -> tuple[str, int] | None:
         # what it reads.
         piece = text[pos : pos + size]
         try:
-            _, end = _decode(piece, 0)
+            value, end = _decode(piece, 0)
             break
         except (ValueError, StopIteration, RecursionError, _Undecided) as problem:
             if len(piece) < size or not _cut_short(problem, size):
                 return None
         size *= 8
     raw = piece[:end]
-    end += pos
-    if "\\u" in raw or "\\/" in raw:
+    if "\\" in raw and ("\\u" in raw or "\\/" in raw):
         return None
+    brackets = raw.count("{") + raw.count("[")
     limit = DEPTH_LIMIT - depth
-    # Decoded here, not in a function: where the recursion was not too deep above, it is not here either.
-    if raw.count("{") + raw.count("[") > limit and _is_deeper(_decode_plainly(raw, 0)[0], limit):
+    if brackets > limit and _is_deeper(value, limit):
         return None
     if " " in raw or "\n" in raw or "\t" in raw or "\r" in raw:
         try:
-            raw = msgspec.json.format(raw, indent=-1)
+            raw = _compact(raw, indent=-1)
         except UnicodeEncodeError:
             return None
-    return raw, end
+    # An object that lost no key repeats none. Where that is not certain the decoder looks again.
+    if "{" not in raw:
+        return raw, pos + end
+    keys = len(value) if brackets == 1 else _keys_of(value)
+    if keys != _keys_in(raw) or '\\\\":' in raw:
+        try:
+            _decode_pairs(piece, 0)
+        except (RecursionError, _Undecided):
+            return None
+    return raw, pos + end
 
 
 # What may come next inside a container.
@@ -195,6 +234,17 @@ class JsonReader:
     def token(self) -> None:
         """A token of the caller's starts where the window stands."""
         self._token = self._context.window.offset
+
+    def following(self) -> str:
+        """Consume the white space that is there; the next character, "" if there is none yet."""
+        window = self._context.window
+        text, pos = window.text, window.pos
+        if pos < len(text) and text[pos] not in _SPACES:
+            return text[pos]
+        found = _SPACE(text, pos)
+        assert found is not None
+        window.pos = found.end()
+        return text[window.pos : window.pos + 1]
 
     def space(self) -> Generator[None, None, str]:
         """Consume white space; return the next character, or "" at the end of the text."""

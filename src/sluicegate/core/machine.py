@@ -6,7 +6,8 @@ yields when it needs more text. A complete parse is one `feed` and one `finish` 
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 from sluicegate.core.context import Context
 from sluicegate.core.errors import MachineFinished
@@ -100,3 +101,17 @@ class FormatMachine:
         for _ in self._steps:
             raise AssertionError("a reader asked for text after the end")
         return context.events
+
+
+def read_tool_calls(
+    form: ToolFormat, text: str, tools: Sequence[Any] | None, details: bool, held_text_limit: int
+) -> list[Event]:
+    """The events of a whole text. Here, and with plain parameters, because that costs a compiled core least."""
+    context = Context(tools, details=details, held_text_limit=held_text_limit)
+    return FormatMachine(form.read(context), context).read(text)
+
+
+def read_reasoning(form: ReasoningFormat, text: str, in_reasoning: bool | None, opened_by: str) -> list[Event]:
+    """The same for reasoning."""
+    context = Context()
+    return FormatMachine(form.read(context, in_reasoning, opened_by), context).read(text)

@@ -11,7 +11,7 @@ A reader tells the outline what it meets, in order; the outline decides what of 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from sluicegate.core.context import Context
 from sluicegate.core.events import CallEnd, Content, Fault, Frame, Markup, Reasoning
@@ -19,6 +19,13 @@ from sluicegate.core.patterns import WHITE_SPACE
 
 Kind: TypeAlias = Literal["content", "markup", "frame", "fault"]
 ClosedBy: TypeAlias = Literal["marker", "section", "block", "end"]
+
+
+# Names of other modules are looked up at each use, also when compiled; these are not.
+_CONTENT: Final = Content
+_FAULT: Final = Fault
+_FRAME: Final = Frame
+_MARKUP: Final = Markup
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +160,7 @@ class Outline:
         """The same, consumed before: from raw offset `start` to `end`."""
         if not self._head:
             self._close("marker")
-        self._context.events.append(Markup(start, end))
+        self._context.events.append(_MARKUP(start, end))
 
     def thought(self, reasoning: Reasoning) -> None:
         """A channel of reasoning, consumed before; it belongs to no piece."""
@@ -189,7 +196,7 @@ class Outline:
             self._content(start, text)
         self._pending.clear()
         for start, text in self._trailing:
-            self._context.events.append(Markup(start, start + len(text)))
+            self._context.events.append(_MARKUP(start, start + len(text)))
         self._trailing.clear()
 
     # How it is decided
@@ -271,21 +278,21 @@ class Outline:
         if kind == "content":
             self._content(start, text)
         elif kind == "markup":
-            self._context.events.append(Markup(start, end))
+            self._context.events.append(_MARKUP(start, end))
         elif kind == "frame":
-            self._context.events.append(Frame(start, end, text, "content"))
+            self._context.events.append(_FRAME(start, end, text, "content"))
         else:
-            self._context.events.append(Fault(start, end, text))
+            self._context.events.append(_FAULT(start, end, text))
 
     def _content(self, start: int, text: str) -> None:
         if not self._layout.trim:
-            self._context.events.append(Content(start, start + len(text), text))
+            self._context.events.append(_CONTENT(start, start + len(text), text))
             return
         if not self._begun:
             body = text.lstrip(WHITE_SPACE)
             skipped = len(text) - len(body)
             if skipped:
-                self._context.events.append(Markup(start, start + skipped))
+                self._context.events.append(_MARKUP(start, start + skipped))
             if not body:
                 return
             self._begun = True
@@ -293,8 +300,8 @@ class Outline:
         body = text.rstrip(WHITE_SPACE)
         if body:
             for at, space in self._trailing:
-                self._context.events.append(Content(at, at + len(space), space))
+                self._context.events.append(_CONTENT(at, at + len(space), space))
             self._trailing.clear()
-            self._context.events.append(Content(start, start + len(body), body))
+            self._context.events.append(_CONTENT(start, start + len(body), body))
         if len(body) < len(text):
             self._trailing.append((start + len(body), text[len(body) :]))

@@ -26,6 +26,9 @@ WHITE_SPACE: Final = (
 SPACE_CLASS: Final = r"\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 """The same as the inside of a regular expression's character class."""
 
+_STRETCH: Final = 512
+"""How far is searched for one of several characters at a time, in code points."""
+
 RUN_LIMIT: Final = 256
 """Longest variable part of a marker, in code points; a longer one is not a marker."""
 
@@ -207,7 +210,7 @@ class Pattern:
 class Markers:
     """A set of literals to search for; like a pattern's, its expressions are compiled when they are first needed."""
 
-    __slots__ = ("_beginning", "_first", "_growing", "_search", "literals", "longest")
+    __slots__ = ("_beginning", "_firsts", "_growing", "_heads", "_search", "_shortest", "literals", "longest")
 
     def __init__(self, literals: Iterable[str]) -> None:
         self.literals = tuple(sorted(set(literals), key=lambda literal: (-len(literal), literal)))
@@ -217,7 +220,13 @@ class Markers:
         # A marker that begins a longer one is undecided while the text may go on to the longer one.
         self._growing = frozenset(a for a in self.literals if any(b != a and b.startswith(a) for b in self.literals))
         firsts = {literal[0] for literal in self.literals}
-        self._first = firsts.pop() if len(firsts) == 1 else ""
+        # Only few characters are worth a search for each of them.
+        self._firsts = tuple(firsts) if len(firsts) < 4 else ()
+        # The literals by what they begin with, longest first.
+        self._shortest = len(self.literals[-1])
+        self._heads: dict[str, list[str]] = {}
+        for literal in self.literals:
+            self._heads.setdefault(literal[: self._shortest], []).append(literal)
         self._search: Matcher | None = None
         self._beginning: Matcher | None = None
 
@@ -226,23 +235,28 @@ class Markers:
 
         Text before the returned position holds no literal and no beginning of one.
         """
-        if self._first:
-            pos = text.find(self._first, pos)
+        found = ""
+        if self._firsts:
+            pos = self._candidate(text, pos)
             if pos < 0:
                 return None, len(text)
-        search = self._search
-        if search is None:
-            # No groups: they cost the search its skip over first characters.
-            search = self._search = re.compile(_any(self.literals)).search
-        found = search(text, pos)
-        if found is not None:
-            literal = found[0]
-            start = found.start()
-            if literal in self._growing and not final and len(text) - start < self.longest:
-                tail = text[start:]
+            # Mostly it is a marker.
+            found = self.literal_at(text, pos)
+        if not found:
+            search = self._search
+            if search is None:
+                # No groups: they cost the search its skip over first characters.
+                search = self._search = re.compile(_any(self.literals)).search
+            match = search(text, pos)
+            if match is not None:
+                found = match[0]
+                pos = match.start()
+        if found:
+            if found in self._growing and not final and len(text) - pos < self.longest:
+                tail = text[pos:]
                 if any(longer.startswith(tail) for longer in self.literals if len(longer) > len(tail)):
-                    return None, start
-            return literal, start
+                    return None, pos
+            return found, pos
         if final or self.longest == 1:
             return None, len(text)
         beginning = self._beginning
@@ -250,3 +264,31 @@ class Markers:
             beginning = self._beginning = re.compile(rf"(?:{_any(beginnings(self.literals))})\Z").search
         held = beginning(text, max(pos, len(text) - self.longest + 1))
         return None, held.start() if held is not None else len(text)
+
+    def _candidate(self, text: str, pos: int) -> int:
+        """Where from `pos` on the first character of a literal stands, -1 if nowhere."""
+        firsts = self._firsts
+        if len(firsts) == 1:
+            return text.find(firsts[0], pos)
+        size = len(text)
+        # Stretch by stretch: a search for a rare character must not run over the text again at each frequent one.
+        while pos < size:
+            limit = end = min(pos + _STRETCH, size)
+            for first in firsts:
+                at = text.find(first, pos, end)
+                if at >= 0:
+                    end = at
+            if end < limit:
+                return end
+            pos = limit
+        return -1
+
+    def literal_at(self, text: str, pos: int) -> str:
+        """The longest literal that stands at a position, "" if none does."""
+        literals = self._heads.get(text[pos : pos + self._shortest])
+        if literals is not None:
+            piece = text[pos : pos + self.longest]
+            for literal in literals:
+                if piece.startswith(literal):
+                    return literal
+        return ""

@@ -14,7 +14,13 @@ from typing import Final, Literal
 from sluicegate.core.block_fault import CutOff, Malformed, or_fault
 from sluicegate.core.blocks import BlockFormat, Opener, Session
 from sluicegate.core.call import CallBuilder
-from sluicegate.core.call_object import CallObject, ReadObject, read_call_object, write_typical_object
+from sluicegate.core.call_object import (
+    CallObject,
+    ReadObject,
+    read_call_object,
+    read_typical_object,
+    write_typical_object,
+)
 from sluicegate.core.errors import InvalidDialect
 from sluicegate.core.json_reader import JsonBroken, JsonCut, JsonReader, complete_value
 from sluicegate.core.patterns import SPACE_CLASS, WHITE_SPACE, Markers, Matcher, Steps, search_any
@@ -74,10 +80,11 @@ class Payload(BlockFormat):
         self._endings = Markers(endings if self.tail else self.ends_behind_json)
         longer = any(ending != self.tail and ending.startswith(self.tail) for ending in endings)
         self._typical_end: Matcher | None = None
-        if self.tail and not (self.ends_behind_json or longer):
+        if not (self.tail and (self.ends_behind_json or longer)):
             space = "[ \t\n\r]*"
             closer = "" if self.call_object is None else f"{space}}}"
-            self._typical_end = re.compile(f"{closer}{space}{re.escape(self.tail_behind + self.tail)}").match
+            tail = f"{space}{re.escape(self.tail_behind + self.tail)}" if self.tail else ""
+            self._typical_end = re.compile(closer + tail).match
 
     def read_block(self, session: Session, opener: Opener, found: Match[str] | None) -> Steps:  # noqa: ARG002
         """Read one call."""
@@ -90,6 +97,8 @@ class Payload(BlockFormat):
             else:
                 is_read = self._read_typical_arguments(session, call, self.header, self._typical_end)
             if is_read:
+                if self.ends_behind_json and not self._take_end(session):
+                    yield from self._read_end(session)
                 return
         body = window.offset
         if self.header is not None:
@@ -175,8 +184,9 @@ class Payload(BlockFormat):
             raise Malformed("the call is no JSON object", resume)
         reader = JsonReader(context)
         found = ReadObject()
-        reading = read_call_object(context, reader, call, shape, found, markers=self._name_markers)
-        yield from self._read_json(reading, resume)
+        if not read_typical_object(context, reader, call, shape, found, markers=self._name_markers):
+            reading = read_call_object(context, reader, call, shape, found, markers=self._name_markers)
+            yield from self._read_json(reading, resume)
         if found.problem:
             raise Malformed(found.problem, window.offset)
         if self.tail:
@@ -256,6 +266,16 @@ class Payload(BlockFormat):
                     return
                 raise Malformed(f"something other than {self.tail!r} follows the JSON", resume)
             yield
+
+    def _take_end(self, session: Session) -> bool:
+        """Consume the end token directly behind a call, if it is there as a whole."""
+        window = session.window
+        literal, at = self._endings.find(window.text, window.pos, window.final)
+        if literal is None or at > window.pos:
+            return False
+        session.outline.markup(window.offset, literal)
+        session.take(len(literal))
+        return True
 
     def _read_end(self, session: Session) -> Steps:
         """Behind a call: white space and an end token, if one follows, are markup."""

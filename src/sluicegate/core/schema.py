@@ -257,44 +257,40 @@ class Tools:
     Entries that are no tools are passed over: a machine never fails because of a schema.
     """
 
-    __slots__ = ("_index", "_schemas", "_tools", "given")
+    __slots__ = ("_index", "_rest", "_schemas", "given")
 
     def __init__(self, tools: Sequence[Any] | None) -> None:
         self.given = bool(tools)
-        self._tools = tools
-        self._index: dict[str, Any] | None = None
+        # The `parameters` of the tools that were looked at, by name, and the rest: few of many tools are called.
+        self._rest = iter(tools or ())
+        self._index: dict[str, Any] = {}
         self._schemas: dict[tuple[str, int], SchemaNode] = {}
-
-    @property
-    def _by_name(self) -> dict[str, Any]:
-        """The `parameters` of each tool, made when they are first asked for."""
-        index = self._index
-        if index is None:
-            index = self._index = {}
-            for tool in self._tools or ():
-                function = tool.get("function") if _is_mapping(tool) else None
-                if _is_mapping(function):
-                    name = function.get("name")
-                    if isinstance(name, str) and name not in index:
-                        index[name] = function.get("parameters")
-        return index
 
     def declares(self, name: str) -> bool:
         """Whether a tool of this name is declared."""
-        return name in self._by_name
+        if name in self._index:
+            return True
+        for tool in self._rest:
+            function = tool.get("function") if _is_mapping(tool) else None
+            if _is_mapping(function):
+                found = function.get("name")
+                if isinstance(found, str) and found not in self._index:
+                    self._index[found] = function.get("parameters")
+                    if found == name:
+                        return True
+        return False
 
     def parameters(self, name: str) -> Any:
         """The `parameters` schema of a tool as the caller gave it, None if there is none."""
-        return self._by_name.get(name)
+        return self._index[name] if self.declares(name) else None
 
     def schema(self, name: str, rules: SchemaRules) -> SchemaNode:
         """The `parameters` schema of a tool, read by a format's rules; one without types if the tool has none."""
-        by_name = self._by_name
-        if name not in by_name:
+        if not self.declares(name):
             return SchemaNode(None, None, rules)
         key = name, id(rules)
         node = self._schemas.get(key)
         if node is None:
-            parameters = by_name[name]
+            parameters = self._index[name]
             node = self._schemas[key] = SchemaNode(parameters, parameters, rules)
         return node

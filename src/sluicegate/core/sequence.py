@@ -7,7 +7,7 @@ allows nothing else, consumes it, and captures its variable parts.
 from __future__ import annotations
 
 import re
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -93,7 +93,17 @@ class Sequence:
     something else. What it matches is a tag if `captured` or `texts` say so, or if all is `plain`.
     """
 
-    __slots__ = ("_attributes", "_names", "_readers", "_whole", "expression", "parts", "plain", "suffixed")
+    __slots__ = (
+        "_attributes",
+        "_names",
+        "_readers",
+        "_usual_attributes",
+        "_whole",
+        "expression",
+        "parts",
+        "plain",
+        "suffixed",
+    )
 
     def __init__(self, *parts: Part) -> None:
         self.parts = parts
@@ -104,6 +114,7 @@ class Sequence:
         self.suffixed = _SUFFIX_GROUP in self.expression
         self._names = [part.name for part in parts if isinstance(part, Text | Until | OneOf)]
         self._attributes = next((part for part in parts if isinstance(part, Attributes)), None)
+        self._usual_attributes = None if self._attributes is None else _usual(self._attributes)
         self.plain = not self.suffixed and self._attributes is None
 
     def captured(self, found: re.Match[str], suffix: str, base: int) -> Captures | None:
@@ -119,6 +130,13 @@ class Sequence:
         if self._attributes is None:
             return captures
         start = base + found.start(_ATTRIBUTES)
+        assert self._usual_attributes is not None
+        usual = self._usual_attributes(found[_ATTRIBUTES])
+        if usual is not None:
+            for name, text in usual.groupdict().items():
+                if text is not None:
+                    captures[name] = Captured(text, start + usual.start(name), start + usual.end(name))
+            return captures
         return captures if _capture_attributes(self._attributes, found[_ATTRIBUTES], start, captures) else None
 
     def texts(self, found: re.Match[str], suffix: str) -> dict[str, str] | None:
@@ -127,6 +145,13 @@ class Sequence:
             return None
         texts = found.groupdict()
         if self._attributes is None:
+            return texts
+        assert self._usual_attributes is not None
+        usual = self._usual_attributes(found[_ATTRIBUTES])
+        if usual is not None:
+            for name, text in usual.groupdict().items():
+                if text is not None:
+                    texts[name] = text
             return texts
         attributes = _find_attributes(self._attributes, found[_ATTRIBUTES])
         if attributes is None:
@@ -286,6 +311,19 @@ def _find_attributes(part: Attributes, text: str) -> dict[str, re.Match[str]] | 
         if name is not None and name not in found:
             found[name] = attribute
     return found if all(name in found for name in part.required) else None
+
+
+def _usual(part: Attributes) -> Callable[[str], re.Match[str] | None]:
+    """Matches attributes that stand one after another, those that are captured first and in order, and need no
+    decoding; what it captures is what `_find_attributes` finds.
+    """
+    space = f"[{SPACE_CLASS}]+"
+    expression = ""
+    for word, name in part.captures.items():
+        attribute = f'{space}{re.escape(word)}="(?P<{name}>[^"&]*)"'
+        expression += attribute if name in part.required else f"(?:{attribute})?"
+    others = rf'{space}(?!(?:{"|".join(map(re.escape, part.captures))})=)\w+="[^"]*"'
+    return re.compile(f"{expression}(?:{others})*[{SPACE_CLASS}]*").fullmatch
 
 
 def _capture_attributes(part: Attributes, text: str, start: int, captures: Captures) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from re import Match
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from sluicegate.core.patterns import CUT, Cut, Pattern
 from sluicegate.core.window import Window
@@ -84,7 +84,7 @@ class Recognised:
         self.match = match
 
 
-TEXT = Recognised("text")
+TEXT: Final = Recognised("text")
 
 
 def suffix_of(match: Match[str] | None) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Generator
 from typing import Final
 
-from sluicegate.core.patterns import SPACE_CLASS
+from sluicegate.core.patterns import SPACE_CLASS, WHITE_SPACE
 from sluicegate.core.window import Window
 
 _SPACE: Final = re.compile(f"[{SPACE_CLASS}]*").match
@@ -14,10 +14,13 @@ _SPACE: Final = re.compile(f"[{SPACE_CLASS}]*").match
 
 def pass_space(window: Window) -> bool:
     """Consume the white space that is there; whether its end is there, too."""
-    found = _SPACE(window.text, window.pos)
+    text, pos = window.text, window.pos
+    if pos < len(text) and text[pos] not in WHITE_SPACE:
+        return True
+    found = _SPACE(text, pos)
     assert found is not None
     window.pos = found.end()
-    return window.pos < len(window.text) or window.final
+    return window.pos < len(text) or window.final
 
 
 def skip_space(window: Window) -> Generator[None, None, str]:
