@@ -218,3 +218,8 @@ def test_the_reader_tells_the_places_of_members() -> None:
     with pytest.raises(StopIteration):
         next(reader.value(lambda _: None))
     assert reader.members == [(1, 4, 6, 7), (9, 12, 14, 22)]
+
+
+def test_text_that_has_no_bytes_is_read_piece_by_piece() -> None:
+    assert complete_value('{"a": "\ud800"}', 0, 0) is None
+    assert read('{"a": "\ud800"}')[0] == '{"a":"\ud800"}'

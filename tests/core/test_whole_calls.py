@@ -203,3 +203,10 @@ def test_attributes_in_any_order(attributes: str, key: str, value: str, end: str
     ((name, arguments),) = same("kimi_k3", text)
     assert name == "f"
     assert arguments.startswith(f'{{"{key}":{value},')
+
+
+def test_the_first_of_two_name_members_counts() -> None:
+    text = '<|START_ACTION|>[{"tool_name": "f", "name": "g", "parameters": {}}]<|END_ACTION|>'
+    assert same("cohere", text) == [("f", "{}")]
+    text = '{"name": "f", "function": "g", "arguments": {}}'
+    assert same("json", text) == [("f", "{}")]
