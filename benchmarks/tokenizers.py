@@ -6,7 +6,8 @@
 - `code-points`: every code point of the assigned planes in 17 neighbourhoods; the product must equal the reference,
   and those at which the bare fast engine differs must lie in the ranges of its guard.
 - `speed`: encoding 12 bytes, 2 KB, 1 MB and a batch of 1,000 × 1 KB, and decoding 2 KB, side by side with the libraries
-  in one process, taking turns; the best of several rounds, in processor time of one thread.
+  in one process, taking turns; the best of several rounds, in processor time of one thread. Another fast library,
+  gigatoken, is measured with them where it can be installed (into .cache/benchmarks).
 
 Needs the tokenizers of `make tokenizers`; without them those of installed packages are used. What was measured goes to
 benchmarks/results/tokenizers.json, beside what is there of other tokenizers. Exit status 1 when an id differs.
@@ -25,7 +26,7 @@ from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from typing import Any
 
-from benchmarks.timing import RESULTS, write_result
+from benchmarks.timing import RESULTS, environment, write_result
 from sluicegate.tokenizers import Tokenizer, demo_tokenizers, load_tokenizer
 from sluicegate.tokenizers.probes import SENTENCES, WHITE_SPACE
 
@@ -34,6 +35,7 @@ CACHE = ROOT / ".cache" / "tokenizers"
 NAMES = ("qwen3", "llama3_1", "deepseek_v4", "kimi_k3", "gptoss", "gemma3")
 TEXTS = 20_000
 ROUNDS = 5
+GIGATOKEN = "gigatoken==0.10.0"
 
 NEIGHBOURHOODS = (
     "{0}", " {0}", "a{0}", "{0}a", "A{0}b", "1{0}2", "{0}{0}", ".{0}", "{0}\n", "中{0}", "フ{0}", "っ{0}",
@@ -214,6 +216,25 @@ def library_of(
     )
 
 
+def gigatoken_of(name: str) -> Any:
+    """The tokenizer of gigatoken, None where it cannot be installed or cannot read these files."""
+    python = environment("gigatoken", [GIGATOKEN])
+    if isinstance(python, str):
+        print(f"  {python}")
+        return None
+    # Behind our own packages, which must stay those that are measured.
+    sys.path += [
+        f"{folder}" for folder in python.parent.parent.glob("lib/*/site-packages") if f"{folder}" not in sys.path
+    ]
+    import gigatoken
+
+    try:
+        return gigatoken.Tokenizer(CACHE / name)
+    except Exception as error:
+        print(f"  gigatoken does not load {name}: {error}")
+        return None
+
+
 def measure_speed(name: str) -> dict[str, Any]:
     product = load(name, use_fast_path=True)
     title, encode, encode_batch, decode = library_of(name)
@@ -227,16 +248,26 @@ def measure_speed(name: str) -> dict[str, Any]:
         "batch 1000 x 1 KB": {"ours": lambda: product.encode_batch(batch), title: lambda: encode_batch(batch)},
         f"decode {len(ids)} ids": {"ours": lambda: product.decode(ids), title: lambda: decode(ids)},
     }
+    other = gigatoken_of(name)
+    if other is not None:
+        if other.encode(middle).tolist() != ids:
+            print("  gigatoken finds other ids")
+        calls_of_other: tuple[Callable[[], object], ...] = (
+            lambda: other.encode(short).tolist(),
+            lambda: other.encode(middle).tolist(),
+            lambda: other.encode(long).tolist(),
+            lambda: other.encode_batch_list(batch, parallel=False),
+            lambda: other.decode(ids),
+        )
+        for calls, call in zip(rows.values(), calls_of_other, strict=True):
+            calls["gigatoken"] = call
     result: dict[str, Any] = {}
     for row, calls in rows.items():
         times = best_of(calls, 0.15)
-        ours, theirs = times["ours"], times[title]
-        result[row] = {
-            "ours us": round(ours, 2),
-            f"{title} us": round(theirs, 2),
-            "times faster": round(theirs / ours, 1),
-        }
-        print(f"  {row:<20} ours {ours:>12,.1f} us   {title} {theirs:>12,.1f} us   {theirs / ours:>6.1f} x", flush=True)
+        result[row] = {f"{engine} us": round(taken, 2) for engine, taken in times.items()}
+        result[row]["times faster"] = round(times[title] / times["ours"], 1)
+        shown = "   ".join(f"{engine} {taken:>12,.1f} us" for engine, taken in times.items())
+        print(f"  {row:<20} {shown}   {result[row]['times faster']:>6.1f} x", flush=True)
     return result
 
 
