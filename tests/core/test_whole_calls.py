@@ -210,3 +210,11 @@ def test_the_first_of_two_name_members_counts() -> None:
     assert same("cohere", text) == [("f", "{}")]
     text = '{"name": "f", "function": "g", "arguments": {}}'
     assert same("json", text) == [("f", "{}")]
+
+
+@pytest.mark.parametrize("wanted", ["object", "array", ["object", "null"], ["string", "null"], "unknown", None])
+def test_arguments_that_are_not_to_be_an_object_are_reported_either_way(wanted: Any) -> None:
+    parameters = {"type": wanted, "properties": TYPES, "items": {"type": "integer"}}
+    tools = [{"type": "function", "function": {"name": "f", "parameters": parameters}}]
+    assert same("gemma4", braces("count:3"), tools) == [("f", '{"count":3}')]
+    assert same("minimax_m3", elements(element("count", "3")), tools)

@@ -75,6 +75,8 @@ class BraceCalls(BlockFormat):
         name = head[1]
         name_start, name_end = head.span(1)
         schema = session.context.tools.schema(name, self.schema_rules)
+        if schema.types and "object" not in schema.types:
+            return False
         start = head.end() - 1
         pos = start + 1
         members: dict[str, str] = {}
