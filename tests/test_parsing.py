@@ -139,6 +139,18 @@ def test_markers_of_another_format_are_named() -> None:
     assert codes(machine.finish_outcome()) == []
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["]<]minimax[>[<tool_call>", "]<]minimax[>[<tool_c", "]<]minimax[>[", "a ]<]minimax[>[ b", "]<]minimax[", "<too"],
+)
+@pytest.mark.parametrize("size", [1, 3, 7, 100])
+def test_the_marker_that_is_named_does_not_depend_on_how_the_text_comes(text: str, size: int) -> None:
+    machine = Machine("llama")
+    for start in range(0, len(text), size):
+        machine.feed(text[start : start + size])
+    assert machine.finish_outcome(keep_frame=True) == parse_tool_calls(text, "llama")
+
+
 # Names and limits
 
 

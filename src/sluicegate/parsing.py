@@ -136,6 +136,7 @@ class Machine:
         events = self._machine.finish()
         self._finished = True
         for table, name, watch in self._watches:
+            watch.finish()
             if watch.found is not None:
                 events.append(_foreign_markers(table, name, *watch.found))
         if self._events is not None:

@@ -218,3 +218,10 @@ def test_arguments_that_are_not_to_be_an_object_are_reported_either_way(wanted: 
     tools = [{"type": "function", "function": {"name": "f", "parameters": parameters}}]
     assert same("gemma4", braces("count:3"), tools) == [("f", '{"count":3}')]
     assert same("minimax_m3", elements(element("count", "3")), tools)
+
+
+@pytest.mark.parametrize("word", ["argument", "argumentx", 'argument"', 'argumenttype="string"'])
+def test_a_longer_word_is_no_argument_either_way(word: str) -> None:
+    call = f'<|open|>call tool="f"<|sep|><|open|>{word} key="text"<|sep|>x<|close|>argument<|sep|><|close|>call<|sep|>'
+    calls = same("kimi_k3", f"<|open|>tools<|sep|>{call}<|close|>tools<|sep|>")
+    assert calls == ([("f", '{"text":"x"}')] if word == "argument" else [])

@@ -200,6 +200,13 @@ def test_an_offer_of_a_websocket_where_none_is_spoken_is_ignored(raw: Raw, path:
     assert raw.answer()[0] == 200
 
 
+def test_a_websocket_does_not_take_the_connection_from_a_request_that_is_still_to_be_answered(raw: Raw) -> None:
+    offer = b"connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: eA==\r\n"
+    raw.send(post(b"{}", path=b"/nope") + b"GET /parse/session HTTP/1.1\r\nhost: x\r\n" + offer + b"\r\n")
+    assert raw.answer()[0] == 404
+    assert raw.answer()[0] == 404
+
+
 def test_a_tunnel_is_refused(raw: Raw) -> None:
     raw.send(b"CONNECT example.org:443 HTTP/1.1\r\nhost: example.org\r\n\r\n")
     assert raw.answer()[0] == 404
@@ -336,6 +343,36 @@ def test_tls(certificate: tuple[Path, Path]) -> None:
         members = [name for name, _ in json.loads(line, object_pairs_hook=list)]
         assert len(members) == len(set(members))
         assert {"event", "level", "timestamp"} <= set(members)
+
+
+def test_answers_go_out_before_tls_ends_where_the_client_ends_it_with_its_request(
+    certificate: tuple[Path, Path],
+) -> None:
+    with running(
+        "--tls-cert-path", str(certificate[0]), "--tls-key-path", str(certificate[1]), ready="/metrics"
+    ) as service:
+        context = ssl.create_default_context(cafile=str(certificate[0]))
+        for _ in range(2):
+            incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+            client = context.wrap_bio(incoming, outgoing, server_hostname="127.0.0.1")
+            with socket.create_connection(("127.0.0.1", service.port), 10) as plain:
+                while True:
+                    try:
+                        client.do_handshake()
+                        break
+                    except ssl.SSLWantReadError:
+                        plain.sendall(outgoing.read())
+                        incoming.write(plain.recv(65536))
+                client.write(2 * b"GET /health HTTP/1.1\r\nhost: x\r\n\r\n")
+                with contextlib.suppress(ssl.SSLWantReadError):
+                    client.unwrap()
+                plain.sendall(outgoing.read())
+                incoming.write(b"".join(iter(lambda: plain.recv(65536), b"")))
+            received = b""
+            with contextlib.suppress(ssl.SSLError):
+                while piece := client.read(65536):
+                    received += piece
+            assert received.count(b"HTTP/1.1 200 OK") == 2
 
 
 def wait_for_requests(service: Service) -> None:

@@ -100,6 +100,8 @@ def changed_requests(draw: st.DrawFn) -> list[bytes]:
 @settings(max_examples=400, deadline=None)
 @given(pieces=changed_requests())
 @example(pieces=[re.sub(rb"[0-9]+\r\n\r\n.*", b"\r\n\r\n", REQUESTS[0])])  # a length without digits
+@example(pieces=[re.sub(rb"[0-9]+\r\n\r\n.*", b"\0\r\n\r\n", REQUESTS[0])])  # what stands for the length in a key
+@example(pieces=[b"\0" + REQUESTS[10]])
 @example(pieces=[b"\r\n\r\n" + REQUESTS[0]])
 @example(pieces=[REQUESTS[0].replace(b"\r\n\r\n", b"\n\r\n")])
 def test_answers_do_not_depend_on_the_heads_that_were_read_before(

@@ -40,10 +40,20 @@ class ForeignMarkers:
             self.found = None
             return
         if self.found is None:
-            marker, at = self._foreign.find(text, 0, True)
-            if marker is not None:
-                self.found = marker, self._read + at
-                self._watching = bool(self._own)
+            # What is cut off may be the beginning of a longer marker.
+            self._look(text, len(text) - self._foreign.longest)
         kept = min(len(text), self._longest - 1)
         self._carried = text[len(text) - kept :]
         self._read += len(text) - kept
+
+    def finish(self) -> None:
+        """The text has ended."""
+        if self._watching and self.found is None:
+            self._look(self._carried, len(self._carried))
+
+    def _look(self, text: str, last: int) -> None:
+        """Look for a marker that starts at `last` or before."""
+        marker, at = self._foreign.find(text, 0, True)
+        if marker is not None and at <= last:
+            self.found = marker, self._read + at
+            self._watching = bool(self._own)

@@ -46,7 +46,8 @@ class OneOf:
 
 @dataclass(frozen=True)
 class Attributes:
-    """Attributes `word="…"` in any order up to `literal`, captured by the names of `captures` (word -> name).
+    """White space and attributes `word="…"` up to `literal`, in any order, captured by the names of `captures`
+    (word -> name).
 
     `&quot;` and `&amp;` are decoded in their values. Those in `required` must be there; other words are passed over.
     """
@@ -306,6 +307,8 @@ class _UntilLiteral:
 def _find_attributes(part: Attributes, text: str) -> dict[str, re.Match[str]] | None:
     """The attributes in a text by the names they are captured under, the first of each; None if one is missing."""
     found: dict[str, re.Match[str]] = {}
+    if text and text[0] not in WHITE_SPACE:  # the word before is another, longer one
+        return None
     for attribute in _ATTRIBUTE(text):
         name = part.captures.get(attribute[1])
         if name is not None and name not in found:

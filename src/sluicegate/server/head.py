@@ -82,9 +82,10 @@ def _key(data: bytes) -> tuple[bytes, int]:
     start = data.find(_END, 0, LONGEST_KNOWN) + len(_END)
     length = _LENGTH.search(data, 0, start)
     if length is None:
-        return (data, start) if len(data) == start else (b"", 0)
+        return (b"\0" + data, start) if len(data) == start else (b"", 0)
     if len(data) - start != int(length[1]):
         return b"", 0
     first, end = length.span(1)
-    # A zero byte is in no head that was read, so that no other head has this key.
+    # No head that was read has a zero byte: the keys that are kept have just this one, at the start or within, and what
+    # was not read yet, zero bytes and all, never equals one of the other kind.
     return b"%b\0%b" % (data[:first], data[end:start]), start

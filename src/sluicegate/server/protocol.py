@@ -84,6 +84,10 @@ class Connection(HttpToolsProtocol):
         if self._running is not None and not self._running.done():
             self._running.cancel()
 
+    def eof_received(self) -> None:
+        """Nothing more comes: what waits goes out before the transport begins to close."""
+        self.all.outbox.flush()
+
     # ------------------------------------------------------------ a request arrives
 
     def data_received(self, data: bytes) -> None:
@@ -173,7 +177,10 @@ class Connection(HttpToolsProtocol):
             raise _HeadRefused(400)
         method = self.parser.get_method().decode("ascii")
         if self.parser.should_upgrade() and method != "CONNECT":
-            self._becomes_session = self._should_upgrade() and self._has_session(path)
+            # A session has the connection for itself. Behind a request that is still to be answered, the offer is
+            # ignored, as any server may do.
+            is_free = self._unstarted is None and not self.is_busy and not self.pipeline
+            self._becomes_session = is_free and self._should_upgrade() and self._has_session(path)
             if self._becomes_session:
                 self.scope = self.make_scope(method, path, query, self.headers)
             else:
