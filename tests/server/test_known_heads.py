@@ -132,7 +132,6 @@ def test_a_head_is_known_whatever_the_length_of_its_body(service: InProcess) -> 
         post(b"/v1/tokenize", TOKENIZE).replace(b"Content-Length: 30", b"Content-Length: "),
         post(b"/v1/tokenize", TOKENIZE).replace(b"Content-Length: 30", b"Content-Length: 31"),
         post(b"/v1/tokenize", TOKENIZE).replace(b"/v1/t", b"/v2/t"),
-        post(b"/v1/tokenize", TOKENIZE, b"X: " + b"y" * LONGEST_KNOWN),
         b"",
     ],
 )
@@ -140,6 +139,14 @@ def test_what_is_not_exactly_a_known_request_is_not_found(service: InProcess, da
     connections = fresh()
     service.raw(connections, [post(b"/v1/tokenize", TOKENIZE)])
     assert connections.heads.find(data) is None
+
+
+def test_a_very_long_head_is_not_kept(service: InProcess) -> None:
+    connections = fresh()
+    for length, kept in ((LONGEST_KNOWN // 2, True), (LONGEST_KNOWN, False)):
+        request = post(b"/v1/tokenize", TOKENIZE, b"X: " + b"y" * length)
+        service.raw(connections, [request])
+        assert (connections.heads.find(request) is not None) == kept
 
 
 def test_heads_that_never_come_twice_do_not_fill_the_memory() -> None:

@@ -57,6 +57,7 @@ class Connection(HttpToolsProtocol):
         self._unstarted: Exchange | None = None
         self._between_requests = True
         self._requests_in_piece = 0
+        self._read_head: Head | None = None
         self._head_bytes = 0
         self._plain_head = b""
         self._becomes_session = False
@@ -98,7 +99,7 @@ class Connection(HttpToolsProtocol):
         starts_request = self._between_requests and self._unstarted is None and not self.is_busy
         if starts_request:
             known = self.all.heads.find(data)
-            if known is not None and self._answer_known(*known):
+            if known is not None and self._answer_at_once(*known):
                 return
         self._requests_in_piece = 0
         try:
@@ -118,8 +119,8 @@ class Connection(HttpToolsProtocol):
             return
         if self._unstarted is not None:
             self._start_or_queue(self._unstarted)
-        elif starts_request and self._is_one_request():
-            self.all.heads.add(data, self.cycle.head)
+        elif starts_request and self._read_head is not None and self._is_one_request():
+            self.all.heads.add(data, self._read_head)
 
     def _is_one_request(self) -> bool:
         """Whether the piece that was just read has one request, and nothing of another."""
@@ -248,8 +249,13 @@ class Connection(HttpToolsProtocol):
             return
         exchange.more_body = False
         exchange.set()
-        if exchange is self._unstarted and not self.is_busy:
-            self._answer_now(exchange)
+        if (
+            exchange is self._unstarted
+            and not self.is_busy
+            and self._answer_at_once(exchange.head, bytes(exchange.body))
+        ):
+            self._unstarted = None
+            self._read_head = exchange.head
 
     def _latest(self) -> Exchange | None:
         """The exchange whose request is arriving."""
@@ -261,8 +267,8 @@ class Connection(HttpToolsProtocol):
 
     # ------------------------------------------------------------ it is answered
 
-    def _answer_known(self, head: Head, body: bytes) -> bool:
-        """Answer a request whose head was read before, if nothing has to be waited for."""
+    def _answer_at_once(self, head: Head, body: bytes) -> bool:
+        """Answer a request that has arrived as a whole without a task, if nothing has to be waited for."""
         application = self._application
         if application is None or self.flow.write_paused:
             return False
@@ -278,22 +284,6 @@ class Connection(HttpToolsProtocol):
         else:
             self._write(head, *answer, keep_alive=keep_alive)
         return True
-
-    def _answer_now(self, exchange: Exchange) -> None:
-        """Answer a request that has arrived as a whole without a task, if nothing has to be waited for."""
-        application = self._application
-        if application is None or self.flow.write_paused:
-            return
-        answer = application.answer_now(exchange.head, self.client[0] if self.client else "", bytes(exchange.body))
-        if answer is None:
-            return
-        self._unstarted = None
-        if callable(answer):
-            self._start(exchange, cast(ASGI3Application, answer))
-            return
-        self.cycle = exchange
-        exchange.response_complete = True
-        self._write(exchange.head, *answer, keep_alive=exchange.keep_alive)
 
     def _write(self, head: Head, response: Response, header_lines: bytes, *, keep_alive: bool) -> None:
         """Send a whole answer to a whole request, without waiting for a slow reader."""
