@@ -1,8 +1,9 @@
 """Load above capacity: do admitted requests keep their latency, and does every other one get its documented refusal?
 
-    python -m benchmarks.load [--seconds 10] [limiter] [scheduler] [hostile] [long-prompt] [drain] [--json FILE]
+    python -m benchmarks.load [--seconds 10] [--json FILE] [limiter] [scheduler] [hostile] [long-prompt] [long-output]
+        [drain]
 
-Five scenarios, each against a service of its own:
+Six scenarios, each against a service of its own:
 
 - `limiter`: requests arrive at twice the rate that the service can work off. Admitted ones must keep a p99 below
   twice the unloaded p99, all others must be refused with `admission_queue_full`.
@@ -12,6 +13,7 @@ Five scenarios, each against a service of its own:
 - `hostile`: idle connections by the thousand and uploads that have stopped. Others must keep their p99 as above.
 - `long-prompt`: one prompt of 1 MB after another is in flight. Prompts of 12 bytes must keep a p99 below three times
   the unloaded p99.
+- `long-output`: the same beside outputs of 1 MB with 5,000 calls that are parsed; below ten times.
 - `drain`: SIGTERM under load. Every request that was sent must be answered, and the exit status must be 0.
 
 In all of them no request may be lost, and none answered twice: each answer carries the id of its request, and the
@@ -351,6 +353,20 @@ async def hostile(report: Report, seconds: float, characters: int) -> None:
 async def long_prompt(report: Report, seconds: float, characters: int) -> None:
     """A prompt of 1 MB in flight all the time, beside prompts of 12 bytes."""
     del characters
+    await beside_long_inputs(report, seconds, "/v1/tokenize", tokenize_body(1_000_000), 3)
+
+
+async def long_output(report: Report, seconds: float, characters: int) -> None:
+    """An output of 1 MB in flight all the time, beside prompts of 12 bytes."""
+    del characters
+    call = json.dumps({"name": "f", "arguments": {"text": WORDS, "number": 3}})
+    text = f"<tool_call>\n{call}\n</tool_call>\n" * (1_000_000 // len(call))
+    body = json.dumps({"text": text, "tool_call_parser": "qwen", "tools": []}).encode()
+    await beside_long_inputs(report, seconds, "/parse/function_call", body, 10)
+
+
+async def beside_long_inputs(report: Report, seconds: float, long_path: str, long_body: bytes, limit: float) -> None:
+    """One long request after another, beside prompts of 12 bytes."""
     path, body = "/v1/tokenize", tokenize_body(12)
     with serving() as target:
         unloaded = await measure_unloaded(report, target, path, body, number=2000)
@@ -358,7 +374,7 @@ async def long_prompt(report: Report, seconds: float, characters: int) -> None:
         # In a process of its own: what it takes to read 1 MB must not look like latency of the others.
         context = multiprocessing.get_context("spawn")
         receiver, sender = context.Pipe(duplex=False)
-        sending = context.Process(target=send_long_prompts, args=(target.port, seconds, sender))
+        sending = context.Process(target=send_long_inputs, args=(target.port, seconds, long_path, long_body, sender))
         sending.start()
         await asyncio.to_thread(receiver.recv)  # the first one was answered
         while sending.is_alive() and not receiver.poll():
@@ -367,13 +383,19 @@ async def long_prompt(report: Report, seconds: float, characters: int) -> None:
         sending.join()
         report.show("1 MB", large)
         report.show("12 bytes", small.tally)
-        report.compare("12-byte", small.tally, unloaded, 3)
-        report.count(target, path, unloaded, small.tally, large)
+        report.compare("12-byte", small.tally, unloaded, limit)
+        if long_path == path:
+            report.count(target, path, unloaded, small.tally, large)
+        else:
+            report.count(target, path, unloaded, small.tally)
+            report.count(target, long_path, large)
 
 
-def send_long_prompts(port: int, seconds: float, sender: multiprocessing.connection.Connection) -> None:
-    """Send one prompt of 1 MB after another, and what became of them when the time is over."""
-    client, buffer = Client(port, "/v1/tokenize", tokenize_body(1_000_000)), bytearray(4_000_000)
+def send_long_inputs(
+    port: int, seconds: float, path: str, body: bytes, sender: multiprocessing.connection.Connection
+) -> None:
+    """Send one long request after another, and what became of them when the time is over."""
+    client, buffer = Client(port, path, body), bytearray(4_000_000)
     client.ask_and_wait(buffer)
     sender.send(None)
     began = time.perf_counter()
@@ -387,6 +409,7 @@ SCENARIOS = {
     "scheduler": scheduler,
     "hostile": hostile,
     "long-prompt": long_prompt,
+    "long-output": long_output,
     "drain": drain,
 }
 

@@ -59,6 +59,7 @@ def test_sentencepiece_ids_are_those_of_the_library(tmp_path: Path, model: bytes
         assert [piece.id for piece in tokenizer.pieces(text)] == library.encode(text)
     assert tokenizer.encode_batch(["hello", "world"]) == library.encode(["hello", "world"])
     assert tokenizer.encode_flat("hello").tolist() == library.encode("hello")
+    assert [*tokenizer.parts("hello " * 50_000)] == ["hello " * 50_000]
     assert tokenizer.vocab_size == library.vocab_size()
     assert tokenizer.engine.encode == "sentencepiece"
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 if TYPE_CHECKING:
     from sluicegate.settings import Settings
     from sluicegate.tokenizers.store import TokenizerStore
 
     from .metrics import Metrics
+
+T = TypeVar("T")
 
 
 class ServiceState:
@@ -30,6 +33,10 @@ class ServiceState:
         self.startup: Literal["loading", "loaded", "failed"] = "loaded"
         self.startup_reason = ""
         self.obstacle: Callable[[], str | None] = lambda: None
+
+    def in_thread(self, work: Callable[[], T]) -> Awaitable[T]:
+        """What `work` returns or raises; it is called in one of the threads for long inputs."""
+        return asyncio.get_running_loop().run_in_executor(self.threads, work)
 
     def not_ready(self) -> str | None:
         """Why the service should get no traffic, None if it should."""

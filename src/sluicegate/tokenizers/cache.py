@@ -117,6 +117,7 @@ class CachedTokenizer:
         if limits.l1_enabled and marks:
             self._beginnings = _Layer("l1", None, limits.l1_max_memory, self._observer)
         self._mark = re.compile("|".join(map(re.escape, marks)))
+        self._remembers = self._texts is not None or self._beginnings is not None
 
     @property
     def vocab_size(self) -> int:
@@ -157,14 +158,14 @@ class CachedTokenizer:
         return ids
 
     def encode_flat(self, text: str, *, add_special_tokens: bool = False, parse_special: bool = True) -> array[int]:
-        if add_special_tokens or not parse_special or (self._texts is None and self._beginnings is None):
+        if add_special_tokens or not parse_special or not self._remembers:
             return self._tokenizer.encode_flat(text, add_special_tokens=add_special_tokens, parse_special=parse_special)
         return array("I", self.encode(text))
 
     def encode_batch(
         self, texts: Sequence[str], *, add_special_tokens: bool = False, parse_special: bool = True
     ) -> list[list[int]]:
-        if add_special_tokens or not parse_special or (self._texts is None and self._beginnings is None):
+        if add_special_tokens or not parse_special or not self._remembers:
             return self._tokenizer.encode_batch(
                 texts, add_special_tokens=add_special_tokens, parse_special=parse_special
             )
@@ -209,6 +210,10 @@ class CachedTokenizer:
 
     def is_byte(self, token_id: int) -> bool:
         return self._tokenizer.is_byte(token_id)
+
+    def parts(self, text: str) -> Iterator[str]:
+        # What is remembered is found by the whole text.
+        return iter((text,)) if self._remembers else self._tokenizer.parts(text)
 
     def pieces(self, text: str, *, add_special_tokens: bool = False, parse_special: bool = True) -> list[Piece]:
         return self._tokenizer.pieces(text, add_special_tokens=add_special_tokens, parse_special=parse_special)

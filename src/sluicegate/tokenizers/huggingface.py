@@ -16,6 +16,7 @@ from tokenizers import processors
 from sluicegate.tokenizers.byte_level import ByteTable, unspell
 from sluicegate.tokenizers.chat_template import ChatTemplate
 from sluicegate.tokenizers.checkpoint import CheckpointConfig
+from sluicegate.tokenizers.cutting import can_be_cut, parts_of
 from sluicegate.tokenizers.errors import (
     DetokenizationFailed,
     TokenizationFailed,
@@ -79,6 +80,16 @@ class _Outline(msgspec.Struct, frozen=True):
         """The patterns that split a text into words, in their order."""
         return tuple(_splits(self.pre_tokenizer or {}))
 
+    def can_be_cut(self) -> bool:
+        """Whether long texts can be encoded in parts."""
+        pre_tokenizers: list[dict[str, Any]] = (self.pre_tokenizer or {}).get("pretokenizers") or []
+        tokens = [token.content for token in self.added_tokens]
+        return (
+            self.reason_against_fast_path() is None
+            and all(map(_keeps_words_apart, pre_tokenizers))
+            and can_be_cut(self.splits(), tokens)
+        )
+
     def reason_against_fast_path(self) -> str | None:
         """Why the fast engine must not even be tried; None when it may."""
         if self.model.type != "BPE":
@@ -110,6 +121,19 @@ def _splits(pre_tokenizer: dict[str, Any]) -> Iterator[str]:
         yield next(iter(pattern.values()), "").replace("\r", "\\r").replace("\n", "\\n")
 
 
+def _keeps_words_apart(pre_tokenizer: dict[str, Any]) -> bool:
+    """Whether a pre-tokenizer makes each match of its pattern a word, and puts nothing before the first one."""
+    match pre_tokenizer:
+        case {"type": "Split", "behavior": "Isolated", "invert": False}:
+            return True
+        case {"type": "Split", "behavior": "Removed", "invert": True}:
+            return True
+        case {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}:
+            return True
+        case _:
+            return False
+
+
 def _is_exact_normalizer(normalizer: dict[str, Any]) -> bool:
     match normalizer:
         case {"type": "NFC"} | {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}:
@@ -138,6 +162,7 @@ class HuggingFaceTokenizer:
         self._fast, self._engine = self._choose_engine(tokenizer_json)
         # A batch call pads every text to the longest one; each text must be encoded as if it were alone.
         self._alone = self._outline.padding is not None
+        self._can_be_cut = self._outline.can_be_cut()
         self._variants = threading.Lock()
         self._plain: HuggingFaceTokenizer | None = None
         self._positions: Reference | None = None
@@ -290,6 +315,9 @@ class HuggingFaceTokenizer:
         tokens = self._outline.added_tokens
         first = [token for token in tokens if not token.normalized] or tokens
         return frozenset(token.content for token in first)
+
+    def parts(self, text: str) -> Iterator[str]:
+        return parts_of(text) if self._can_be_cut else iter((text,))
 
     def pieces(self, text: str, *, add_special_tokens: bool = False, parse_special: bool = True) -> list[Piece]:
         if not parse_special:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
@@ -115,6 +115,14 @@ class Tokenizer(Protocol):
         """Spellings of tokens behind which a text can be cut so that both parts, encoded alone, give the same ids.
 
         Empty where that is not certain.
+        """
+        ...
+
+    def parts(self, text: str) -> Iterator[str]:
+        """Cut a long text into parts which, encoded alone, one after another, give the ids of `encode(text)`.
+
+        So a thread that encodes a long text can let others go first in between. The text as a whole where it is not
+        certain that it can be cut.
         """
         ...
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, pairwise
 
 import tiktoken
@@ -14,6 +14,7 @@ from sluicegate.tokenizers import kimi
 from sluicegate.tokenizers.byte_level import ByteTable
 from sluicegate.tokenizers.chat_template import ChatTemplate
 from sluicegate.tokenizers.checkpoint import CheckpointConfig
+from sluicegate.tokenizers.cutting import can_be_cut, parts_of
 from sluicegate.tokenizers.errors import TokenizationFailed, TokenizerFileInvalid
 from sluicegate.tokenizers.failures import is_engine_failure, reason_of
 from sluicegate.tokenizers.fast_path import admit, fast_path_of_ranks
@@ -76,6 +77,7 @@ class RankTokenizer:
         named = {token_id: token.encode() for token, token_id in special_tokens.items()}
         self._table = ByteTable(named | {rank: token for token, rank in ranks.items()}, skipped)
         self._cut = cut
+        self._can_be_cut = can_be_cut((pattern,), special_tokens)
         self._special_tokens = special_tokens
         self._before = list(before)
         self._vocab_size = vocab_size or self._table.highest + 1
@@ -190,6 +192,10 @@ class RankTokenizer:
         ordered = sorted(self._special_tokens)
         alike = any(longer.startswith(token) for token, longer in pairwise(ordered))
         return frozenset() if self._cut is not None or alike else frozenset(ordered)
+
+    def parts(self, text: str) -> Iterator[str]:
+        pieces = self._cut(text) if self._cut is not None else [text]
+        return chain.from_iterable(map(parts_of, pieces)) if self._can_be_cut else iter(pieces)
 
     def pieces(
         self,

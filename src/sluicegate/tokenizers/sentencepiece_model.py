@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import sentencepiece
@@ -121,6 +121,9 @@ class SentencePieceTokenizer:
     @property
     def cut_marks(self) -> frozenset[str]:
         return frozenset()
+
+    def parts(self, text: str) -> Iterator[str]:
+        return iter((text,))
 
     def pieces(self, text: str, *, add_special_tokens: bool = False, parse_special: bool = True) -> list[Piece]:
         ids = self.encode(text, add_special_tokens=add_special_tokens, parse_special=parse_special)

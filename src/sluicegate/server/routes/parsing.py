@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -13,7 +13,9 @@ import sluicegate
 from sluicegate.answers import CalledFunction
 from sluicegate.core.errors import ConflictingStart, TextLimitExceeded, UnknownDialect
 from sluicegate.core.events import Diagnostic, Outcome, Span
+from sluicegate.parsing import Machine
 from sluicegate.server.body import BodyReader, InvalidBody
+from sluicegate.server.long_inputs import parse, run
 from sluicegate.server.request import Request
 from sluicegate.server.response import Response, encode_json
 from sluicegate.server.routing import SMALL_BODY, Route, post
@@ -72,21 +74,13 @@ _REASONING = BodyReader(ReasoningBody)
 
 
 def parsing_routes(state: ServiceState) -> list[Route]:
-    """Both routes; long texts are parsed in a thread."""
-
-    def in_thread(work: Callable[..., Response], *arguments: Any) -> Awaitable[Response]:
-        return asyncio.get_running_loop().run_in_executor(state.threads, work, *arguments)
+    """Both routes; long bodies are read and parsed in a thread."""
 
     def function_call(_request: Request, body: bytes) -> Response | Awaitable[Response]:
-        wanted = _FUNCTION_CALL.read(body)
-        tools = read_tools(wanted.tools)
-        if len(body) <= SMALL_BODY:
-            return _function_call(wanted, tools)
-        return in_thread(_function_call, wanted, tools)
+        return run(state, body, partial(_function_call, body))
 
     def reasoning(_request: Request, body: bytes) -> Response | Awaitable[Response]:
-        wanted = _REASONING.read(body)
-        return _reasoning(wanted) if len(body) <= SMALL_BODY else in_thread(_reasoning, wanted)
+        return run(state, body, partial(_reasoning, body))
 
     return [
         post("/parse/function_call", "control", function_call, "parse"),
@@ -94,9 +88,11 @@ def parsing_routes(state: ServiceState) -> list[Route]:
     ]
 
 
-def _function_call(wanted: FunctionCallBody, tools: list[dict[str, Any]] | None) -> Response:
+def _function_call(body: bytes) -> Response:
+    wanted = _FUNCTION_CALL.read(body)
+    tools = read_tools(wanted.tools)
     try:
-        outcome = sluicegate.parse_tool_calls(wanted.text, wanted.tool_call_parser, tools=tools, details=wanted.explain)
+        outcome = _parse_tool_calls(wanted, tools)
     except UnknownDialect as error:
         return failure(f"Unknown tool parser: {error.name}")
     except TextLimitExceeded as error:
@@ -107,7 +103,16 @@ def _function_call(wanted: FunctionCallBody, tools: list[dict[str, Any]] | None)
     )
 
 
-def _reasoning(wanted: ReasoningBody) -> Response:
+def _parse_tool_calls(wanted: FunctionCallBody, tools: list[dict[str, Any]] | None) -> Outcome:
+    text, parser = wanted.text, wanted.tool_call_parser
+    if len(text) <= SMALL_BODY:
+        return sluicegate.parse_tool_calls(text, parser, tools=tools, details=wanted.explain)
+    machine = Machine(parser, tools=tools, deltas=False, details=wanted.explain, remember=False)
+    return parse(machine, text, keep_frame=True)
+
+
+def _reasoning(body: bytes) -> Response:
+    wanted = _REASONING.read(body)
     in_reasoning = wanted.in_reasoning if isinstance(wanted.in_reasoning, bool) else None
     prompt = wanted.prompt if isinstance(wanted.prompt, str) else None
     try:

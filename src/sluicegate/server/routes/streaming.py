@@ -215,7 +215,7 @@ class StreamingRoutes:
         if len(wanted.text) > CHECK_LIMIT:
             raise InvalidBody(f"field 'text' has {len(wanted.text)} code points, more than {CHECK_LIMIT}", "text")
         choice = self._unified.choice(wanted)
-        return asyncio.get_running_loop().run_in_executor(self._state.threads, partial(_check, wanted, choice))
+        return self._state.in_thread(partial(_check, wanted, choice))
 
 
 def encoded(event: Event, fed: int) -> bytes:

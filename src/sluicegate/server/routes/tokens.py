@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
-from array import array
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from functools import partial
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from sluicegate.server.body import BodyReader, InvalidBody
+from sluicegate.server.long_inputs import read, rest, run
 from sluicegate.server.request import Request
 from sluicegate.server.response import Refused, Response, encode_json, error_response, plain_error
 from sluicegate.server.routing import SMALL_BODY, Route, post
@@ -28,7 +27,6 @@ from sluicegate.tokenizers.pieces import ends_inside_character, pieces_of_ids
 from sluicegate.tokenizers.protocol import Piece
 from sluicegate.tokenizers.store import StoredTokenizer
 
-T = TypeVar("T")
 TokenId = Annotated[int, Meta(ge=0, le=4294967295)]
 
 
@@ -111,13 +109,7 @@ class DetokenizeBatchAnswer(msgspec.Struct, gc=False, omit_defaults=True):
 _TOKENIZE = BodyReader(TokenizeBody)
 _DETOKENIZE = BodyReader(DetokenizeBody)
 _DETOKENIZE_BATCH = BodyReader(DetokenizeBatchBody)
-LONG_PROMPT = 8_192
-"""Code points of a prompt from which its ids are not made a list as a whole."""
-
-LONG_BODY = 256 * 1024
-"""Bytes of a body from which it is read in a thread, too."""
-
-STEP = 4_096
+STEP = 8_192
 """Token ids that are encoded as JSON at once: other requests wait for the interpreter lock meanwhile."""
 
 TEMPLATE_MEMBERS = ("tools", "add_generation_prompt", "chat_template_kwargs")
@@ -141,7 +133,7 @@ class TokenRoutes:
 
     def tokenize(self, request: Request, body: bytes) -> Response | Awaitable[Response]:
         """The ids of one prompt or of several."""
-        return self._read(_TOKENIZE.read, body, partial(self._tokenize_wanted, request, body))
+        return read(self._state, _TOKENIZE.read, body, partial(self._tokenize_wanted, request, body))
 
     def _tokenize_wanted(self, request: Request, body: bytes, wanted: TokenizeBody) -> Response | Awaitable[Response]:
         prompt = wanted.prompt
@@ -167,7 +159,7 @@ class TokenRoutes:
         stored = self._resolve(wanted.model)
         if isinstance(stored, Response):
             return stored
-        return self._run(body, partial(_tokenize, stored, wanted, prompt))
+        return run(self._state, body, partial(_tokenize, stored, wanted, prompt))
 
     def _tokenize_messages(
         self, request: Request, wanted: TokenizeBody, messages: list[dict[str, Any]]
@@ -184,20 +176,20 @@ class TokenRoutes:
         self, request: Request, stored: StoredTokenizer, wanted: TokenizeBody, messages: list[dict[str, Any]]
     ) -> Response:
         try:
-            prompt = await self._in_thread(partial(_render, stored, wanted, messages))
+            prompt = await self._state.in_thread(partial(_render, stored, wanted, messages))
         except ChatTemplateError as error:
             return error_response("api", 400, "chat_template_error", str(error), param="messages")
         counting = self._charge(request, wanted.model, len(prompt))
         if counting is not None:
             await counting
-        response: Response = await self._in_thread(partial(_tokenize, stored, wanted, prompt, rendered=True))
+        response: Response = await self._state.in_thread(partial(_tokenize, stored, wanted, prompt, rendered=True))
         return response
 
     # ------------------------------------------------------------ ids to text
 
     def detokenize(self, request: Request, body: bytes) -> Response | Awaitable[Response]:
         """The text of one sequence of ids or of several."""
-        return self._read(_read_ids, body, partial(self._detokenize_wanted, request, body))
+        return read(self._state, _read_ids, body, partial(self._detokenize_wanted, request, body))
 
     def _detokenize_wanted(
         self, request: Request, body: bytes, wanted: DetokenizeBody | DetokenizeBatchBody
@@ -218,7 +210,7 @@ class TokenRoutes:
         stored = self._resolve(wanted.model)
         if isinstance(stored, Response):
             return stored
-        return self._run(body, partial(_detokenize, stored, wanted))
+        return run(self._state, body, partial(_detokenize, stored, wanted))
 
     # ------------------------------------------------------------ both
 
@@ -235,23 +227,6 @@ class TokenRoutes:
             return self._state.store.resolve(model)
         except TokenizerNotLoaded as error:
             return plain_error(400, "tokenizer_not_found", str(error))
-
-    def _read(
-        self, read: Callable[[bytes], T], body: bytes, answer: Callable[[T], Response | Awaitable[Response]]
-    ) -> Response | Awaitable[Response]:
-        return answer(read(body)) if len(body) < LONG_BODY else self._read_in_thread(read, body, answer)
-
-    async def _read_in_thread(
-        self, read: Callable[[bytes], T], body: bytes, answer: Callable[[T], Response | Awaitable[Response]]
-    ) -> Response:
-        response = answer(await self._in_thread(partial(read, body)))
-        return response if isinstance(response, Response) else await response
-
-    def _run(self, body: bytes, work: Callable[[], Response]) -> Response | Awaitable[Response]:
-        return work() if len(body) <= SMALL_BODY else self._in_thread(work)
-
-    def _in_thread(self, work: Callable[[], Any]) -> Awaitable[Any]:
-        return asyncio.get_running_loop().run_in_executor(self._state.threads, work)
 
 
 async def _once_counted(counting: Awaitable[None], answer: Callable[[], Response | Awaitable[Response]]) -> Response:
@@ -278,9 +253,8 @@ def _tokenize(
 def _tokens_of(
     stored: StoredTokenizer, prompt: str, with_pieces: bool, flags: dict[str, bool]
 ) -> TokenizeAnswer | LongTokenizeAnswer:
-    if not with_pieces and len(prompt) >= LONG_PROMPT:
-        ids = stored.tokenizer.encode_flat(prompt, **flags)
-        return LongTokenizeAnswer(_encode_in_steps(ids), len(ids), len(prompt))
+    if not with_pieces and len(prompt) > SMALL_BODY:  # so this is one of the threads for long inputs
+        return _long_tokens_of(stored, prompt, flags)
     if not with_pieces:
         tokens = stored.tokenizer.encode(prompt, **flags)
         return TokenizeAnswer(tokens, len(tokens), len(prompt))
@@ -288,9 +262,19 @@ def _tokens_of(
     return TokenizeAnswer([piece.id for piece in pieces], len(pieces), len(prompt), pieces)
 
 
-def _encode_in_steps(ids: array[int]) -> msgspec.Raw:
-    steps = [encode_json(ids[start : start + STEP].tolist())[1:-1] for start in range(0, len(ids), STEP)]
-    return msgspec.Raw(b"[%b]" % b",".join(steps))
+def _long_tokens_of(stored: StoredTokenizer, prompt: str, flags: dict[str, bool]) -> LongTokenizeAnswer:
+    # What is put around a text as a whole must not be put around its parts.
+    parts = (prompt,) if flags["add_special_tokens"] else stored.tokenizer.parts(prompt)
+    steps: list[bytes] = []
+    count = 0
+    for part in parts:
+        ids = stored.tokenizer.encode_flat(part, **flags)
+        count += len(ids)
+        rest()
+        for start in range(0, len(ids), STEP):
+            steps.append(encode_json(ids[start : start + STEP].tolist())[1:-1])
+            rest()
+    return LongTokenizeAnswer(msgspec.Raw(b"[%b]" % b",".join(steps)), count, len(prompt))
 
 
 def _tokens_of_all(

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 from bisect import bisect_left, bisect_right
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from functools import partial
 from typing import Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-import sluicegate
 from sluicegate.answers import ParseAnswer, Parsers, parse_answer
 from sluicegate.core.errors import ConflictingStart, TextLimitExceeded, UnknownDialect
 from sluicegate.core.events import Diagnostic, Outcome
@@ -20,6 +18,7 @@ from sluicegate.dialects.detection import PASSTHROUGH, Choice, match_model
 from sluicegate.dialects.output_detection import Candidate, detect_from_text
 from sluicegate.parsing import Machine
 from sluicegate.server.body import BodyReader, InvalidBody
+from sluicegate.server.long_inputs import parse, read, run
 from sluicegate.server.parser_choice import ParserChoice
 from sluicegate.server.request import Request
 from sluicegate.server.response import Response, encode_json, error_response
@@ -101,12 +100,13 @@ class UnifiedRoutes:
 
     def parse(self, _request: Request, body: bytes) -> Response | Awaitable[Response]:
         """All of one output in one pass."""
-        wanted = _PARSE.read(body)
+        return read(self._state, _PARSE.read, body, partial(self._parse_wanted, body))
+
+    def _parse_wanted(self, body: bytes, wanted: ParseBody) -> Response | Awaitable[Response]:
         tokenizer = self._tokenizer(wanted)
         if isinstance(tokenizer, Response):
             return tokenizer
-        work = partial(self._parse, wanted, self.choice(wanted), tokenizer)
-        return work() if len(body) <= SMALL_BODY else self._in_thread(work)
+        return run(self._state, body, partial(self._parse, wanted, self.choice(wanted), tokenizer))
 
     def choice(self, wanted: Parsing) -> Choice:
         """The parsers for a request. Raises `InvalidBody` where it names nothing to choose by."""
@@ -116,9 +116,6 @@ class UnifiedRoutes:
         if model is None and choice.tools.decided_by == choice.reasoning.decided_by == "nothing":
             raise InvalidBody("one of 'model', 'tool_call_parser' and 'reasoning_parser' is required", "model")
         return choice
-
-    def _in_thread(self, work: Callable[[], Response]) -> Awaitable[Response]:
-        return asyncio.get_running_loop().run_in_executor(self._state.threads, work)
 
     def _tokenizer(self, wanted: ParseBody) -> StoredTokenizer | Response | None:
         """What reads the token ids, None where a text is given. Refuses what does not go together."""
@@ -144,16 +141,7 @@ class UnifiedRoutes:
                     pieces = pieces_of_ids(tokenizer.tokenizer, wanted.token_ids)
             else:
                 text = str(wanted.text)
-            outcome = sluicegate.parse(
-                text,
-                tools=read_tools(wanted.tools),
-                tool_call_parser=choice.tool_call_parser,
-                reasoning_parser=choice.reasoning_parser,
-                in_reasoning=_given(wanted.in_reasoning),
-                prompt=_given(wanted.prompt),
-                keep_frame=wanted.keep_frame,
-                details=wanted.explain,
-            )
+            outcome = parse(machine_for(wanted, choice, complete=True), text, keep_frame=wanted.keep_frame)
         except UnknownTokenId as error:
             message = f"token_ids[{error.position}]: id {error.token_id} is not in the vocabulary"
             return error_response("parse", 400, "unknown_token_id", message)
@@ -181,7 +169,7 @@ class UnifiedRoutes:
             raise InvalidBody("one of 'model' and 'text' is required", "model")
         work = partial(self._detect, wanted)
         # A text is read by every format there is.
-        return work() if wanted.text is UNSET or len(body) <= SMALL_BODY // 16 else self._in_thread(work)
+        return work() if wanted.text is UNSET or len(body) <= SMALL_BODY // 16 else self._state.in_thread(work)
 
     def _detect(self, wanted: DetectBody) -> Response:
         answer = DetectAnswer()
@@ -208,15 +196,20 @@ def parse_refusal(error: UnknownDialect | TextLimitExceeded | ConflictingStart) 
     return error_response("parse", 422, "invalid_body", str(error))
 
 
-def machine_for(wanted: Parsing, choice: Choice) -> Machine:
-    """A machine for a request. Raises `UnknownDialect` and `ConflictingStart`."""
+def machine_for(wanted: Parsing, choice: Choice, *, complete: bool = False) -> Machine:
+    """A machine for a request, which asks for an outcome alone or for events too.
+
+    Raises `UnknownDialect` and `ConflictingStart`.
+    """
     return Machine(
         choice.tool_call_parser,
         choice.reasoning_parser,
         tools=read_tools(wanted.tools),
         in_reasoning=_given(wanted.in_reasoning),
         prompt=_given(wanted.prompt),
+        deltas=not complete,
         details=wanted.explain,
+        remember=not complete,
     )
 
 

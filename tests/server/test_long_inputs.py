@@ -1,0 +1,85 @@
+"""Long inputs: worked on in threads and in steps, with the same answers as short ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+import sluicegate
+from sluicegate.server.long_inputs import LONG_BODY, PIECE
+from sluicegate.server.routes.tokens import STEP
+from sluicegate.settings import Settings
+from tests.support.in_process import InProcess
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[InProcess]:
+    service = InProcess(Settings(host="127.0.0.1", max_batch_items=3), tiny=True)
+    yield service
+    service.close()
+
+
+@pytest.mark.parametrize("count", [STEP - 1, STEP, STEP + 1, 2 * STEP, 5 * STEP + 1])
+def test_ids_of_a_long_prompt_are_those_of_its_parts(service: InProcess, count: int) -> None:
+    (hi,) = service("POST", "/v1/tokenize", {"model": "", "prompt": ["hi é"]}).json()["tokens"]
+    repeats = count // len(hi) + 1
+    reply = service("POST", "/v1/tokenize", {"model": "", "prompt": "hi é" * repeats})
+    assert reply.json() == {"tokens": hi * repeats, "count": len(hi) * repeats, "char_count": 4 * repeats}
+
+
+def test_a_long_body_is_read_as_strictly_as_a_short_one(service: InProcess) -> None:
+    long = json.dumps("x" * LONG_BODY)
+    for body, code in {
+        '{"model": "", "prompt": %s, "prompt": ""}': "invalid_body",
+        '{"model": "", "prompt": [%s, 1]}': "invalid_body",
+        '{"model": "", "prompt": %s': "invalid_json",
+        '{"model": "", "prompt": [%s, "", "", ""]}': "batch_too_large",
+        '{"model": "", "prompt": %s, "tools": []}': "invalid_body",
+    }.items():
+        reply = service("POST", "/v1/tokenize", (body % long).encode())
+        assert reply.headers.get("x-smg-error-code") == code, body
+
+
+def test_a_long_list_of_ids_comes_back_as_text(service: InProcess) -> None:
+    text = "hi é" * 40_000
+    for prompt in (text, [text, "hi"]):
+        tokens = service("POST", "/v1/tokenize", {"model": "", "prompt": prompt}).json()["tokens"]
+        reply = service("POST", "/v1/detokenize", {"model": "", "tokens": tokens})
+        assert reply.json() == {"text": prompt}
+
+
+def test_a_long_prompt_gives_the_ids_of_the_library(service: InProcess) -> None:
+    prompt = "x y\nhi there é " * 10_000
+    reply = service("POST", "/v1/tokenize", {"model": "", "prompt": [prompt]}).json()
+    alone = service("POST", "/v1/tokenize", {"model": "", "prompt": prompt}).json()
+    assert alone == {"tokens": reply["tokens"][0], "count": reply["count"][0], "char_count": len(prompt)}
+    around = service("POST", "/v1/tokenize", {"model": "", "prompt": prompt, "add_special_tokens": True}).json()
+    assert around["count"] - alone["count"] in (0, 1, 2)
+
+
+CALL = '<tool_call>\n{"name": "f", "arguments": {"a": "%s"}}\n</tool_call>\n'
+LONG_OUTPUTS = {
+    "calls": "So: " + "".join(CALL % f"Zürich {number}" for number in range(4_000)) + "done",
+    "one long argument": CALL % ("print(1)\\n" * 3 * PIECE) + "done",
+    "prose": "hello wörld\n" * 3 * PIECE,
+    "cut": CALL % "a" + "<tool_call>\n{" + "x" * 4 * PIECE,
+}
+
+
+@pytest.mark.parametrize("text", LONG_OUTPUTS.values(), ids=LONG_OUTPUTS)
+def test_a_long_output_is_read_as_the_library_reads_it(service: InProcess, text: str) -> None:
+    body = {"text": text, "tool_call_parser": "qwen", "tools": [], "explain": True}
+    reply = service("POST", "/parse/function_call", body).json()
+    outcome = sluicegate.parse_tool_calls(text, "qwen", tools=[], details=True)
+    assert reply["remaining_text"] == outcome.content
+    assert [call["function"]["arguments"] for call in reply["tool_calls"]] == [c.arguments for c in outcome.calls]
+    assert [(span["start"], span["end"]) for span in reply["spans"]] == [(s.start, s.end) for s in outcome.spans]
+    assert [found["code"] for found in reply["diagnostics"]] == [found.code for found in outcome.diagnostics]
+
+    body = {"text": "<think>" + text + "</think>" + text, "reasoning_parser": "qwen3", "tool_call_parser": "qwen"}
+    whole = sluicegate.parse(body["text"], reasoning_parser="qwen3", tool_call_parser="qwen")
+    reply = service("POST", "/parse", body).json()
+    assert (reply["content"], reply["reasoning_text"]) == (whole.content, whole.reasoning)
+    assert len(reply["tool_calls"]) == len(whole.calls)
