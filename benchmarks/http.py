@@ -4,9 +4,9 @@
 
 Each server is bound to one core and the client, `wrk`, to another; rounds alternate between the servers, and the
 medians count. SMG is the package `smg`, in a virtual environment of its own in .cache/benchmarks. Both serve the
-tokenizer qwen3 of `make tokenizers`. A third server, `benchmarks.floor`, answers short requests without any work: no
-server in Python takes less. `--all` also measures bodies of 1 MB, batches of 1,000 texts, and 1 and 256
-connections.
+tokenizer qwen3 of `make tokenizers`, and llama3_1 in a run of its own. A third server, `benchmarks.floor`, answers
+short requests without any work: no server in Python takes less. `--all` also measures bodies of 1 MB, batches of 1,000
+texts, and 1 and 256 connections.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from benchmarks.timing import CACHE, ROOT, environment, write_result
 
 PACKAGE = "smg==1.13.0"
 MODEL = ROOT / ".cache" / "tokenizers" / "qwen3"
+OTHER_MODEL = ROOT / ".cache" / "tokenizers" / "llama3_1"
 NOBODY = "http://127.0.0.1:9"
 """SMG does not start without a worker; none is asked here."""
 LONGEST_FOR_FLOOR = 16 * 1024
@@ -105,16 +106,16 @@ def free_ports() -> tuple[int, int]:
 
 
 @contextlib.contextmanager
-def serving(name: str, command: list[str], cores: str) -> Iterator[Server]:
+def serving(name: str, command: list[str], cores: str, model: pathlib.Path = MODEL) -> Iterator[Server]:
     """Start a server on these cores (`0`, or `0,1`), wait until it answers a request, and end it afterwards."""
     port, metrics_port = free_ports()
     command = [*command, "--host", "127.0.0.1", "--port", f"{port}", "--prometheus-port", f"{metrics_port}"]
-    command += ["--model-path", f"{MODEL}", "--log-level", "error"]
+    command += ["--model-path", f"{model}", "--log-level", "error"]
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(["taskset", "-c", cores, *command], stdout=log, stderr=log)
         server = Server(name, port, process)
         try:
-            probe = json.dumps({"model": f"{MODEL}", "prompt": "Hello"}).encode()
+            probe = json.dumps({"model": f"{model}", "prompt": "Hello"}).encode()
             end = time.monotonic() + 120
             while True:
                 with contextlib.suppress(OSError, urllib.error.URLError):
@@ -162,6 +163,14 @@ def cases(everything: bool) -> list[Case]:
         small = [case for case in found if case.title in {"0.3 KB", "12 B", "10 ids"}]
         found += [Case(case.path, case.title, case.body, number) for case in small for number in (1, 256)]
     return found
+
+
+def other_cases(everything: bool) -> list[Case]:
+    """Those with the other tokenizer."""
+    rows = [case for case in cases(everything) if isinstance(case.body.get("prompt"), str) and case.title != "12 B"]
+    return [
+        Case(case.path, f"{case.title}, {OTHER_MODEL.name}", {**case.body, "model": f"{OTHER_MODEL}"}) for case in rows
+    ]
 
 
 def load(server: Server, case: Case, cores: str, seconds: float) -> dict[str, float]:
@@ -234,7 +243,10 @@ def measure(servers: list[Server], case: Case, client_core: str, seconds: float,
 def run(*, seconds: float = 2.0, rounds: int = 5, everything: bool = False) -> None:
     """Measure and write the result; without a tokenizer, `wrk` or a second core there is nothing to measure."""
     for missing, reason in (
-        (not MODEL.is_dir(), f"no tokenizer in {MODEL.relative_to(ROOT)}: run `make tokenizers`"),
+        *(
+            (not model.is_dir(), f"no tokenizer in {model.relative_to(ROOT)}: run `make tokenizers`")
+            for model in (MODEL, OTHER_MODEL)
+        ),
         (shutil.which("wrk") is None, "the client `wrk` is not installed (Debian: apt-get install wrk)"),
         (len(os.sched_getaffinity(0)) < 2, "two cores are needed, one for the server and one for the client"),
     ):
@@ -242,22 +254,27 @@ def run(*, seconds: float = 2.0, rounds: int = 5, everything: bool = False) -> N
             print(f"  left out: {reason}")
             return
     server_core, client_core = map(str, sorted(os.sched_getaffinity(0))[:2])
+    commands = {"ours": [sys.executable, "-m", "sluicegate", "serve"]}
+    without = ""
+    python = environment("smg", [PACKAGE])
+    if isinstance(python, str):
+        without = python
+        print(f"  {python}; ours alone is measured")
+    else:
+        commands["smg"] = [f"{CACHE / 'smg' / 'bin' / 'smg'}", "launch", "--worker-urls", NOBODY]
     with contextlib.ExitStack() as running:
-        ours = [sys.executable, "-m", "sluicegate", "serve"]
-        servers = [running.enter_context(serving("ours", ours, server_core))]
-        python = environment("smg", [PACKAGE])
-        without = ""
-        if isinstance(python, str):
-            without = python
-            print(f"  {python}; ours alone is measured")
-        else:
-            command = [f"{CACHE / 'smg' / 'bin' / 'smg'}", "launch", "--worker-urls", NOBODY]
-            servers.append(running.enter_context(serving("smg", command, server_core)))
+        servers = [running.enter_context(serving(name, command, server_core)) for name, command in commands.items()]
         resident = {server.name: round(server.resident_megabytes(), 1) for server in servers}
         floor = [sys.executable, "-m", "benchmarks.floor"]
         servers.append(running.enter_context(serving("floor", floor, server_core)))
         rows = [measure(servers, case, client_core, seconds, rounds) for case in cases(everything)]
         loaded = {server.name: round(server.resident_megabytes(), 1) for server in servers if server.name in resident}
+    with contextlib.ExitStack() as running:
+        servers = [
+            running.enter_context(serving(name, command, server_core, OTHER_MODEL))
+            for name, command in commands.items()
+        ]
+        rows += [measure(servers, case, client_core, seconds, rounds) for case in other_cases(everything)]
     print(f"  resident memory in MB at the start {resident}, at the end {loaded}")
     write_result(
         "http",
