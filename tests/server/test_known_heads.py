@@ -114,6 +114,20 @@ def test_answers_do_not_depend_on_the_heads_that_were_read_before(
     assert comparable(service.raw(again, pieces)) == expected
 
 
+@settings(max_examples=400, deadline=None)
+@given(pieces=changed_requests(), latest=st.sampled_from(REQUESTS))
+@example(pieces=[re.sub(rb"[0-9]+\r\n\r\n.*", b"\r\n\r\n", REQUESTS[0])], latest=REQUESTS[0])
+@example(pieces=[re.sub(rb"[0-9]+\r\n\r\n.*", b"00000000050\r\n\r\n", REQUESTS[0]) + PARSE], latest=REQUESTS[0])
+@example(pieces=[b""], latest=REQUESTS[0])
+def test_the_latest_head_of_a_connection_is_found_as_any_other(
+    warm: Connections, pieces: list[bytes], latest: bytes
+) -> None:
+    known = warm.heads.find(latest)
+    head = None if known is None else known[0]
+    for data in (*pieces, b"".join(pieces)):
+        assert warm.heads.find(data, head) == warm.heads.find(data)
+
+
 def test_a_head_is_known_whatever_the_length_of_its_body(service: InProcess) -> None:
     connections = fresh()
     service.raw(connections, [post(b"/v1/tokenize", TOKENIZE)])

@@ -61,6 +61,7 @@ class Application:
         self.mounted = mounted or {}
         self.sessions = sessions or {}
         self.trace = trace
+        self._most_at_once = min(SMALL_BODY, limits.size)
         self._request_id_headers = [name.lower().encode() for name in request_id_headers]
         # Ids must differ, not be secret: a generator that was seeded by the system, without a call to it each time.
         self._bits = random.Random(random.SystemRandom().getrandbits(256)).getrandbits  # noqa: S311
@@ -100,7 +101,7 @@ class Application:
             return None
         route = self.routes.fixed.get(head.path)
         endpoint = None if route is None else route.endpoints.get(head.method)
-        if route is None or endpoint is None or len(body) > min(SMALL_BODY, self.limits.size):
+        if route is None or endpoint is None or len(body) > self._most_at_once:
             return None
         guard = None if route.group == "public" else self.guard
         if guard is not None and not guard.immediate:

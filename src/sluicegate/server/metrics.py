@@ -24,15 +24,13 @@ class Metrics(Collector):
         self.registry.register(self)
         self.connections = 0
         self._bounds = tuple(buckets) or BUCKETS
-        self._requests: defaultdict[tuple[str, str], int] = defaultdict(int)
-        self._responses: defaultdict[tuple[str, int, str], int] = defaultdict(int)
+        self._answers: defaultdict[tuple[str, str, int, str], int] = defaultdict(int)
         self._durations: dict[str, list[int]] = {}
         self._seconds: defaultdict[str, float] = defaultdict(float)
 
     def count(self, method: str, path: str, status: int, code: str, seconds: float) -> None:
         """Count one answered request. `path` is that of the route, or `OTHER`."""
-        self._requests[method, path] += 1
-        self._responses[path, status, code] += 1
+        self._answers[method, path, status, code] += 1
         self._seconds[path] += seconds
         durations = self._durations.get(path)
         if durations is None:
@@ -46,13 +44,18 @@ class Metrics(Collector):
     def collect(self) -> Iterable[Metric]:
         """The numbers as Prometheus wants them."""
         requests = CounterMetricFamily("smg_http_requests", "Requests by method and route.", labels=["method", "path"])
-        for (method, path), number in list(self._requests.items()):
+        by_method: defaultdict[tuple[str, str], int] = defaultdict(int)
+        by_outcome: defaultdict[tuple[str, int, str], int] = defaultdict(int)
+        for (method, path, status, code), number in list(self._answers.items()):
+            by_method[method, path] += number
+            by_outcome[path, status, code] += number
+        for (method, path), number in by_method.items():
             requests.add_metric([method, path], number)
         yield requests
         responses = CounterMetricFamily(
             "smg_http_responses", "Answers by route, status and error.", labels=["path", "status_code", "error_code"]
         )
-        for (path, status, code), number in list(self._responses.items()):
+        for (path, status, code), number in by_outcome.items():
             responses.add_metric([path, str(status), code], number)
         yield responses
         durations = HistogramMetricFamily(

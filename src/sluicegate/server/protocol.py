@@ -58,6 +58,7 @@ class Connection(HttpToolsProtocol):
         self._between_requests = True
         self._requests_in_piece = 0
         self._read_head: Head | None = None
+        self._latest_head: Head | None = None
         self._head_bytes = 0
         self._plain_head = b""
         self._becomes_session = False
@@ -98,9 +99,11 @@ class Connection(HttpToolsProtocol):
             self.all.outbox.flush()
         starts_request = self._between_requests and self._unstarted is None and not self.is_busy
         if starts_request:
-            known = self.all.heads.find(data)
-            if known is not None and self._answer_at_once(*known):
-                return
+            known = self.all.heads.find(data, self._latest_head)
+            if known is not None:
+                self._latest_head = known[0]
+                if self._answer_at_once(*known):
+                    return
         self._requests_in_piece = 0
         try:
             self.parser.feed_data(data)
