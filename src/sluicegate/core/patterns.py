@@ -279,6 +279,10 @@ class Markers:
         held = beginning(text, max(start, len(text) - self.longest + 1))
         return None, held.start() if held is not None else len(text)
 
+    def find_here(self, text: str, pos: int, final: bool) -> tuple[str | None, int]:
+        """The same where only what stands at `pos` matters, as an offset from there: little text is searched."""
+        return self.find(text[pos : pos + self.longest], 0, final)
+
     def _candidate(self, text: str, pos: int) -> int:
         """Where from `pos` on the first character of a literal stands, -1 if nowhere."""
         firsts = self._firsts

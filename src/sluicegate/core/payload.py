@@ -233,18 +233,18 @@ class Payload(BlockFormat):
             raise Malformed(f"no {self.tail_behind!r} before {self.tail!r}", resume)
         while True:
             text, pos = window.text, window.pos
-            literal, at = self._endings.find(text, pos, window.final)
-            if literal is not None and at == pos:
+            literal, at = self._endings.find_here(text, pos, window.final)
+            if literal is not None and at == 0:
                 if literal == self.tail:
                     window.pos += len(literal)
                 return
-            rest = text[pos:]
+            rest = text[pos : pos + self._endings.longest]
             if window.final and len(rest) < len(self.tail) and self.tail.startswith(rest):
                 if not self.optional_tail:
                     raise CutOff
                 window.pos = len(text)
                 return
-            if literal is not None or window.final or at > pos:
+            if literal is not None or window.final or at > 0:
                 if self.optional_tail and window.final and any(e.startswith(rest) for e in self._endings.literals):
                     return
                 raise Malformed(f"something other than {self.tail!r} follows the JSON", resume)
@@ -253,8 +253,8 @@ class Payload(BlockFormat):
     def _take_end(self, session: Session) -> bool:
         """Consume the end token directly behind a call, if it is there as a whole."""
         window = session.window
-        literal, at = self._endings.find(window.text, window.pos, window.final)
-        if literal is None or at > window.pos:
+        literal, at = self._endings.find_here(window.text, window.pos, window.final)
+        if literal is None or at > 0:
             return False
         session.outline.markup(window.offset, literal)
         session.take(len(literal))
@@ -269,11 +269,11 @@ class Payload(BlockFormat):
             found = _SPACE(window.text, window.pos)
             assert found is not None
             pos = window.pos = found.end()
-            literal, at = self._endings.find(window.text, pos, window.final)
-            if at > pos or literal is not None or window.final:
+            literal, at = self._endings.find_here(window.text, pos, window.final)
+            if at > 0 or literal is not None or window.final:
                 break
             yield
-        if literal is not None and at == pos:
+        if literal is not None and at == 0:
             window.pos += len(literal)
             session.outline.markup(start, window.slice(start, window.offset))
         else:
