@@ -171,7 +171,8 @@ def _foreign_markers(table: FormatTable[Any], name: str, marker: str, at: int) -
 
 
 def _watch_whole(events: list[Event], table: FormatTable[FormatType], form: FormatType, text: str) -> None:
-    found = first_foreign(text, *table.signs(form))
+    own, foreign = table.signs(form)
+    found = first_foreign(text, own, foreign)
     if found is not None:
         events.append(_foreign_markers(table, form.names[0], *found))
 

@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable
+from json.encoder import encode_basestring
 from typing import Any
 
 import pytest
@@ -13,7 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sluicegate.core.context import Context
-from sluicegate.core.json_reader import DEPTH_LIMIT, JsonBroken, JsonCut, JsonReader, complete_value, quote
+from sluicegate.core.json_reader import (
+    DEPTH_LIMIT,
+    JsonBroken,
+    JsonCut,
+    JsonReader,
+    complete_value,
+    quote,
+    quote_inside,
+    whole_container,
+)
 from tests.support.parsing import pieces
 
 
@@ -89,6 +99,40 @@ def test_the_decoder_in_c_and_the_reader_agree(rest: str, bracket: str, size: in
         assert json.loads(text[:end].replace("\ud800", "x")) is not None
     else:
         assert fast is None
+
+
+@settings(max_examples=1000, deadline=None)
+@given(st.lists(st.sampled_from(BITS), max_size=14).map("".join), st.sampled_from("[{"), st.integers(0, 2))
+def test_a_container_with_a_guessed_end_is_what_the_reader_reads(rest: str, bracket: str, around: int) -> None:
+    """Wherever the end is guessed: what is decoded as a whole is read alike, and ends there."""
+    text = bracket + rest
+    whole = attempt(text)
+    for end in (at + 1 for at, character in enumerate(text) if character in "}]"):
+        written = whole_container(text, 0, end, around)
+        assert written is None or whole[:3] == (written, end, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ('{"a": [1, 2.50, -3E+5, -0.0, 1e-400], "b": {}}', '{"a":[1,2.50,-3E+5,-0.0,1e-400],"b":{}}'),
+        ('[12345678901234567890123, "é\\u001f\\n\\"\\\\"]', '[12345678901234567890123,"é\\u001f\\n\\"\\\\"]'),
+        ('{"a":{"b":1},"c":{"b":1}}', '{"a":{"b":1},"c":{"b":1}}'),
+        ("[-0]", None),
+        ("[1e400]", None),
+        ('["\\u00e9"]', None),
+        ('["\\/"]', None),
+        ('["\\u001F"]', None),
+        ('{"a": 1, "a": 1}', None),
+        ('{"a":{"b":1,"c":2,"b":1}}', None),
+        ('["\ud800"]', None),
+        ("[NaN]", None),
+        ("[1] ]", None),
+        ("[" * 5000 + "]" * 5000, None),
+    ],
+)
+def test_what_is_decoded_as_a_whole(text: str, written: str | None) -> None:
+    assert whole_container(text, 0, len(text), 0) == written
 
 
 def attempt(text: str, chunks: list[str] | None = None) -> tuple[Any, ...]:
@@ -204,6 +248,22 @@ def test_repeated_keys_are_written_again_and_told() -> None:
         44,
         ['"a"', '"c"'],
     )
+
+
+@given(st.text(st.characters(), max_size=20))
+def test_both_ways_to_write_a_string_are_one(text: str) -> None:
+    assert quote(text) == encode_basestring(text) == f'"{quote_inside(text)}"'
+
+
+def test_white_space_of_any_length_is_passed() -> None:
+    for size in (1, 7, 8, 9, 40):
+        context = Context()
+        context.window.feed(" \n" * size + "x")
+        reader = JsonReader(context)
+        assert reader.following() == "x"
+        assert context.window.offset == 2 * size
+        context.window.pos += 1
+        assert reader.following() == ""
 
 
 def test_strings_have_one_spelling() -> None:

@@ -86,7 +86,7 @@ def test_captures_are_named() -> None:
 SETS = (("<a>",), ("<a>", "<a>\n", "</a>"), ("[x]", "<a>", "<ab>"), ("aa", "ab", "aab"))
 
 
-@given(st.sampled_from(SETS), st.text(alphabet="<>/ab[x]\n ", max_size=12), st.integers(0, 12))
+@given(st.sampled_from(SETS), st.text(alphabet="<>/ab[x]\n ", max_size=24), st.integers(0, 24))
 def test_markers_find_the_first_literal_and_hold_what_may_become_one(
     literals: tuple[str, ...], text: str, cut: int
 ) -> None:

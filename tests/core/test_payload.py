@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from sluicegate.core.blocks import Opener
@@ -9,6 +11,8 @@ from sluicegate.core.call_object import CallObject
 from sluicegate.core.errors import InvalidDialect
 from sluicegate.core.events import CallEnd
 from sluicegate.core.payload import Header, Payload
+from sluicegate.dialects.kimik2 import KIMIK2
+from tests.support.cost import assert_no_dearer
 from tests.support.parsing import check_events, run_tool
 
 OPENERS = (Opener(literal="<call>"),)
@@ -32,3 +36,14 @@ def test_a_tail_that_may_be_the_beginning_of_an_opener_is_told_apart() -> None:
         ("g", "{}"),
     ]
     assert check_events(whole, text) == check_events(run_tool(form, [*text]), text)
+
+
+def test_a_missing_tail_is_not_searched_for_in_all_that_follows() -> None:
+    call = '<|tool_call_begin|>f<|tool_call_argument_begin|>{"a":1}'
+
+    def seconds(calls: int) -> float:
+        start = time.process_time()
+        run_tool(KIMIK2, [call * calls])
+        return (time.process_time() - start) / calls
+
+    assert_no_dearer(lambda: seconds(500), lambda: seconds(8_000), factor=2, slack=1e-5)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sluicegate.core.blocks import Session
+from sluicegate.core.context import Context
 from sluicegate.core.events import CallEnd
+from sluicegate.core.outline import Layout
 from sluicegate.dialects.tools import TOOL_FORMATS
 from tests.support.parsing import check_events, run_tool
 
@@ -225,3 +230,83 @@ def test_a_longer_word_is_no_argument_either_way(word: str) -> None:
     call = f'<|open|>call tool="f"<|sep|><|open|>{word} key="text"<|sep|>x<|close|>argument<|sep|><|close|>call<|sep|>'
     calls = same("kimi_k3", f"<|open|>tools<|sep|>{call}<|close|>tools<|sep|>")
     assert calls == ([("f", '{"text":"x"}')] if word == "argument" else [])
+
+
+FRAMES = {
+    "kimik2": "<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{}<|tool_call_end|>",
+    "deepseek": "<｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n```json\n{}\n```<｜tool▁call▁end｜>",
+    "deepseek31": "<｜tool▁call▁begin｜>f<｜tool▁sep｜>{}<｜tool▁call▁end｜>",
+    "qwen": '<tool_call>\n{"name": "f", "arguments": {}}\n</tool_call>',
+    "inkling": '<|content_invoke_tool_json|>{"name": "f", "args": {}}<|end_message|>',
+    "cohere": '<|START_ACTION|>[{"tool_name": "f", "parameters": {}}]<|END_ACTION|>',
+    "mistral": '[TOOL_CALLS] [{"name": "f", "arguments": {}}]',
+    "llama": '<|python_tag|>{"name": "f", "parameters": {}}',
+    "json": '{"name": "f", "arguments": {}}',
+}
+BITS = [
+    '{"a":', '"b":', "{", "}", "[", "]", ",", '"', '"x"', "1", "-0", "1.50", "NaN", " ", "\n", "\\", "\\u00e9", "é",
+    '{"c": {"d": {}}}', "}}", '"}}"', "}]", "END",
+]  # fmt: skip
+ARGUMENTS = st.lists(st.sampled_from(BITS), max_size=8).map("".join)
+
+
+@pytest.mark.parametrize("parser", FRAMES)
+@settings(max_examples=60, deadline=None)
+@given(insides=st.lists(ARGUMENTS, min_size=1, max_size=3))
+def test_any_arguments(parser: str, insides: list[str]) -> None:
+    before, behind = FRAMES[parser].split("{}")
+    same(parser, "".join(f"{before}{{{inside.replace('END', behind)}}}{behind}" for inside in insides))
+
+
+@pytest.mark.parametrize("parser", FRAMES)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        '{"a":{"b":{"c":1}},"d":[{"e":{}}]}',
+        '{"a":"}END"}',
+        '{"a":"}\\nEND","b":{}}',
+        '{"a":"}}]}"}',
+        '{"a":1.50,"b":1E5,"c":-0}',
+        '{"a":"é\\n"}',
+        "{}",
+    ],
+)
+def test_the_end_of_arguments_is_not_what_they_quote(parser: str, arguments: str) -> None:
+    before, behind = FRAMES[parser].split("{}")
+    arguments = arguments.replace("END", json.dumps(behind, ensure_ascii=False)[1:-1])
+    call = before + arguments + behind
+    assert same(parser, call) == [("f", arguments)]
+    assert ("f", arguments) in same(parser, f"{call} {call}")
+
+
+@pytest.mark.parametrize("parser", FRAMES)
+@pytest.mark.parametrize("arguments", ['{"a":{}', '{"a":NaN}', '{"a":1,"a":2}', "[1]", "5", '"x"', ""])
+def test_arguments_that_are_not_typical(parser: str, arguments: str) -> None:
+    before, behind = FRAMES[parser].split("{}")
+    call = before + arguments + behind
+    same(parser, f"{call}{call}")
+
+
+class Ending:
+    """Counts what is searched through for an ending."""
+
+    def __init__(self, expression: str) -> None:
+        self.match = re.compile(expression).match
+        self._search = re.compile(expression).search
+        self.searched = 0
+
+    def search(self, text: str, start: int) -> re.Match[str] | None:
+        found = self._search(text, start)
+        self.searched += (len(text) if found is None else found.end()) - start
+        return found
+
+
+@pytest.mark.parametrize("rest", ["", "}END"])
+def test_nothing_is_searched_through_for_many_calls(rest: str) -> None:
+    text = '{"a":1} ' * 100 + '{"a":"' + rest
+    session = Session(Context(), Layout())
+    session.window.feed(text)
+    ending: Any = Ending("}END")
+    for start in range(0, 800, 8):
+        assert session.find_object(start, ending) is None
+    assert ending.searched == len(text)

@@ -124,6 +124,9 @@ def test_a_broken_element_takes_no_other(broken: str) -> None:
         ("[f()] [g(", "", ["f"], ["[g("]),
         ("[f()] [g(a=", "", ["f"], ["[g(a="]),
         ("[f()] [", "", ["f"], ["["]),
+        # A backslash that ends the text is neither white space nor a call.
+        ("[f()\\", "", ["f"], ["\\"]),
+        ("[f(), \\", "", ["f"], ["\\"]),
         # Surplus brackets and commas are idle.
         ("[f())]) ;, [g()]", "", ["f", "g"], []),
         # A tag inside a string is data.

@@ -15,9 +15,10 @@ from typing import Final
 from sluicegate.core.call import CallBuilder
 from sluicegate.core.context import Context
 from sluicegate.core.errors import InvalidDialect
+from sluicegate.core.json_reader import complete_value, whole_container
 from sluicegate.core.outline import Layout, Outline
 from sluicegate.core.patterns import SPACE_CLASS, Markers, Steps
-from sluicegate.core.tags import Form, Opener, Recognised, Tag, recognise, suffix_of
+from sluicegate.core.tags import Form, Opener, Recognised, Tag, is_certain, recognise, suffix_of
 from sluicegate.core.thinking import Channel, ChannelReader
 
 __all__ = ["BlockFormat", "Opener", "Session", "Tag"]
@@ -29,7 +30,17 @@ _SPACE: Final = re.compile(f"[{SPACE_CLASS}]").search
 class Session:
     """One output at work in one tool format."""
 
-    __slots__ = ("context", "header_start", "known", "outline", "passed_keys", "section", "window", "word_start")
+    __slots__ = (
+        "_looked_ahead",
+        "context",
+        "header_start",
+        "known",
+        "outline",
+        "passed_keys",
+        "section",
+        "window",
+        "word_start",
+    )
 
     def __init__(self, context: Context, layout: Layout) -> None:
         self.context = context
@@ -43,6 +54,8 @@ class Session:
         # Raw offsets of what was read before an opener and may belong to its block; -1 if nothing was.
         self.header_start = -1
         self.word_start = -1
+        # Up to which raw offset `find_object` has looked ahead in vain.
+        self._looked_ahead = 0
 
     def call(self, start: int | None = None) -> CallBuilder:
         """A block begins at raw offset `start`, by default where the window stands, or with the header before it."""
@@ -52,6 +65,33 @@ class Session:
         call.word_start = self.word_start
         self.header_start = self.word_start = -1
         return call
+
+    def find_object(self, start: int, ending: re.Pattern[str]) -> tuple[str, int, int] | None:
+        """The JSON object at position `start` of the window and what must follow it, if they are there as a whole: the
+        object as compact text, where it ends, and where all of it ends. Nothing is consumed.
+
+        `ending` matches the object's closing brace and what must follow.
+        """
+        window = self.window
+        text = window.text
+        if window.base + start >= self._looked_ahead:
+            # Mostly what must follow is nowhere within the object, so that its end is known before it is read.
+            found = ending.search(text, start)
+            if found is None:
+                self._looked_ahead = window.base + len(text)
+                return None
+            end = found.start() + 1
+            written = whole_container(text, start, end, 0)
+            if written is not None:
+                return written, end, found.end()
+            # Once is enough: what was looked at in vain for each of many calls would make that quadratic.
+            self._looked_ahead = window.base + end
+        complete = complete_value(text, start, 0)
+        if complete is None:
+            return None
+        written, end = complete
+        found = ending.match(text, end - 1)
+        return None if found is None else (written, end, found.end())
 
     def take(self, length: int) -> None:
         """Consume `length` code points of a block."""
@@ -116,6 +156,12 @@ class BlockFormat:
         self._forms: dict[str, list[Form]] = {}
         for form in forms:
             self._forms.setdefault(form.literal, []).append(form)
+        # What a literal is where nothing has to follow it.
+        self._certain = {
+            literal: Recognised("counts", forms[0], len(literal))
+            for literal, forms in self._forms.items()
+            if not self.sectioned and is_certain(forms[0])
+        }
         self._outside = Markers(self._forms)
         # In the reach of a mention only openers, its closers and end-of-turn tokens mean anything.
         closers = {closer for opener in self.openers for closer in opener.reach}
@@ -294,8 +340,11 @@ class BlockFormat:
 
     def _recognise(self, session: Session, literal: str) -> Recognised | None:
         """What stands at the literal that is next in the window, None if that takes more text."""
-        forms = self._forms[literal]
-        return recognise(session.window, literal, forms, session.section, sectioned=self.sectioned)
+        found = self._certain.get(literal)
+        if found is None:
+            forms = self._forms[literal]
+            found = recognise(session.window, literal, forms, session.section, sectioned=self.sectioned)
+        return found
 
     def resynchronise(
         self, session: Session, call: CallBuilder, start: int, code: str, message: str, *, opener: Opener | None = None

@@ -15,7 +15,7 @@ from sluicegate.core.block_fault import CutOff, Malformed, or_fault
 from sluicegate.core.blocks import BlockFormat, Session
 from sluicegate.core.call import CallBuilder
 from sluicegate.core.json_reader import DEPTH_LIMIT, Write, quote, quote_inside
-from sluicegate.core.patterns import SPACE, SPACE_CLASS, WHITE_SPACE, Markers, Pattern, Run, Steps, either
+from sluicegate.core.patterns import SPACE, SPACE_CLASS, WHITE_SPACE, Markers, Pattern, Run, Steps, either, stands_at
 from sluicegate.core.schema import PLAIN_RULES, SchemaNode, SchemaRules
 from sluicegate.core.tags import Opener
 from sluicegate.core.values import Conversion, Value
@@ -85,7 +85,7 @@ class BraceCalls(BlockFormat):
             key = found[1]
             value_start = found.end()
             types = schema.types_of_member(key)
-            if text.startswith(delimiter, value_start):
+            if stands_at(text, delimiter, value_start):
                 inside = value_start + len(delimiter)
                 literal, end = self.inside_string.find(text, inside, window.final)
                 if literal != delimiter or (types and "string" not in types):
@@ -109,10 +109,10 @@ class BraceCalls(BlockFormat):
             members[key] = json
             places.append((base + pos, base + value_start - 1, base + value_start, base + end))
             pos = end
-            if not text.startswith(",", pos):
+            if not stands_at(text, ",", pos):
                 break
             pos += 1
-        if not text.startswith(self._typical_end, pos):
+        if not stands_at(text, self._typical_end, pos):
             return False
         call.part("name", base + name_start, base + name_end)
         for key_start, key_end, member_start, member_end in places:

@@ -64,7 +64,11 @@ class CallExpressions(BlockFormat):
         session.take(len(opener.literal))
         reader = PythonReader(session.context, newlines=True, bare_words=True, free_signs=True)
         while True:
-            following = yield from reader.space()
+            try:
+                following = yield from reader.space()
+            except LiteralCut:
+                # A backslash that ends the text is no white space.
+                following = "\\"
             if following == "]":
                 session.take(1)
                 break

@@ -16,20 +16,15 @@ from typing import Final
 from sluicegate.core.blocks import BlockFormat, Opener, Session
 from sluicegate.core.brackets import Brackets
 from sluicegate.core.call import report_fault
-from sluicegate.core.call_object import (
-    CallObject,
-    ReadObject,
-    end_of_object,
-    read_call_object,
-    write_typical_object,
-)
+from sluicegate.core.call_object import CallObject, ReadObject, TypicalObject, read_call_object
 from sluicegate.core.events import CallFault
 from sluicegate.core.json_reader import JsonBroken, JsonCut, JsonReader, complete_value
 from sluicegate.core.named_call import NamedCall
-from sluicegate.core.patterns import CUT, WHITE_SPACE, Pattern, Steps, either
+from sluicegate.core.patterns import CUT, WHITE_SPACE, Pattern, Steps, either, stands_at
 from sluicegate.core.white_space import pass_space
 
 _NO_OBJECT: Final = re.compile(r'\{[ \t\n\r]*(?=[^ \t\n\r"}])').match
+_BRACKETS: Final = frozenset("{[")
 _NO_CALL: Final = "the element is no call object"
 
 
@@ -114,10 +109,15 @@ class CallList(BlockFormat):
         self._brackets = Brackets(openers)
         literals = [opener.literal for opener in openers]
         self._name_markers = (*literals, *self.closers, *self.wrappers, *self.layout.end_tokens)
+        self._typical = self._typical_object(self.call_object)
+        self._typical_bare = self._typical_object(self.bare_object)
         list_ends = (*literals, *self.closers, *self.layout.end_tokens)
         self._list_ends = Pattern(either(*list_ends))
         self._list_end_firsts = frozenset(literal[0] for literal in list_ends)
         self._tail_or_opener = Pattern(either(self.tail, *literals)) if self.tail else None
+
+    def _typical_object(self, shape: CallObject | None) -> TypicalObject | None:
+        return None if shape is None else TypicalObject(shape, self._name_markers)
 
     def read_start(self, session: Session) -> Steps:
         """A chain may begin the output."""
@@ -155,7 +155,7 @@ class CallList(BlockFormat):
         read = Read.BLOCK
         shape = self.call_object
         assert shape is not None
-        if window.text.startswith(("{", "["), window.pos) and not self._read_typical(session, between, shape):
+        if window.text[window.pos : window.pos + 1] in _BRACKETS and not self._read_typical(session, between, shape):
             read = yield from self._read_value(session, between, shape)
         if read is Read.BLOCK and self._tail_or_opener is not None and not self._take_tail(session):
             yield from self._read_tail(session, between, self._tail_or_opener)
@@ -288,16 +288,13 @@ class CallList(BlockFormat):
     def _read_typical(self, session: Session, between: Between, shape: CallObject) -> bool:
         """Read the call object that is next at once, if it is what models mostly write and is there as a whole."""
         window = session.window
-        if session.context.details or not window.text.startswith("{", window.pos):
+        typical = self._typical if shape is self.call_object else self._typical_bare
+        if typical is None or session.context.details or not stands_at(window.text, "{", window.pos):
             return False
         call = session.call(window.offset)
         call.settle = between.settle
-        ending = end_of_object(shape)
-        typical = write_typical_object(window, window.pos, call, shape, markers=self._name_markers, ending=ending)
-        if typical is None:
+        if not typical.read(session, call):
             return False
-        name, arguments, window.pos = typical
-        call.end(name, arguments)
         between.done()
         return True
 
@@ -347,7 +344,7 @@ class CallList(BlockFormat):
     def _take_tail(self, session: Session) -> bool:
         """Consume the tail directly behind the JSON, if it is there as a whole."""
         window = session.window
-        if not window.text.startswith(self.tail, window.pos):
+        if not stands_at(window.text, self.tail, window.pos):
             return False
         session.take(len(self.tail))
         return True

@@ -6,14 +6,13 @@ import json
 import re
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Final, Literal
 
+from sluicegate.core.blocks import Session
 from sluicegate.core.call import CallBuilder
 from sluicegate.core.context import Context
-from sluicegate.core.json_reader import JsonReader, Write, complete_value
-from sluicegate.core.patterns import SPACE_CLASS, WHITE_SPACE, Matcher, search_any
-from sluicegate.core.window import Window
+from sluicegate.core.json_reader import JsonReader, Write
+from sluicegate.core.patterns import SPACE_CLASS, WHITE_SPACE, Markers, Matcher, search_any
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -67,83 +66,68 @@ _PLAIN: Final = r'[^"\\\x00-\x1f]*'
 """What is inside of a string without escapes."""
 
 
-@cache
-def _beginning(shape: CallObject) -> Matcher:
-    """What stands before the arguments: the name, and other members with plain strings before it, such as an id."""
-    name = rf'"{re.escape(shape.name_keys[0])}"{_SPACE}:{_SPACE}"({_PLAIN})"'
-    arguments = rf'"{re.escape(shape.argument_keys[0])}"{_SPACE}:{_SPACE}(?=[{{\[])'
-    others = rf"(?:{_other_member(shape)}{_SPACE},{_SPACE})*"
-    return re.compile(rf"[{SPACE_CLASS}]*{{{_SPACE}{others}{name}{_SPACE},{_SPACE}{arguments}").match
+class _Expressions:
+    """The regular expressions of one format's typical objects."""
+
+    __slots__ = ("beginning", "ending")
+
+    def __init__(self, shape: CallObject, tail: str) -> None:
+        keys = "|".join(map(re.escape, (*shape.name_keys, *shape.argument_keys)))
+        other = rf'"(?!(?:{keys})"){_PLAIN}"{_SPACE}:{_SPACE}"{_PLAIN}"'
+        name = rf'"{re.escape(shape.name_keys[0])}"{_SPACE}:{_SPACE}"({_PLAIN})"'
+        arguments = rf'"{re.escape(shape.argument_keys[0])}"{_SPACE}:{_SPACE}(?={{)'
+        # Without a tail the end of an object within the arguments may look like this, too, but mostly not.
+        behind = tail or f'(?!{_SPACE}(?:}}|,{_SPACE}"))'
+        # What matches all that stands before the arguments.
+        self.beginning: Matcher = re.compile(
+            rf"[{SPACE_CLASS}]*{{{_SPACE}(?:{other}{_SPACE},{_SPACE})*?{name}{_SPACE},{_SPACE}{arguments}"
+        ).match
+        # What matches the closing brace of the arguments and all that must follow.
+        self.ending = re.compile(rf"}}(?:{_SPACE},{_SPACE}{other})*{_SPACE}}}{behind}")
 
 
-@cache
-def end_of_object(shape: CallObject) -> Matcher:
-    """What may stand behind the arguments: members with plain strings, and the closing brace."""
-    return re.compile(rf"(?:{_SPACE},{_SPACE}{_other_member(shape)})*{_SPACE}}}").match
+class TypicalObject:
+    """Reads the call objects of one format at once if they are what models mostly write and lie in the window as a
+    whole: a name, then the preferred arguments, an object; before and behind them perhaps members that are plain
+    strings; then the expression `tail`. What is read here, `read_call_object` would read alike.
 
-
-def _other_member(shape: CallObject) -> str:
-    keys = "|".join(map(re.escape, (*shape.name_keys, *shape.argument_keys)))
-    return rf'"(?!(?:{keys})"){_PLAIN}"{_SPACE}:{_SPACE}"{_PLAIN}"'
-
-
-def write_typical_object(
-    window: Window, pos: int, call: CallBuilder, shape: CallObject, *, markers: tuple[str, ...], ending: Matcher
-) -> tuple[str, str, int] | None:
-    """Write the call whose object stands at a position of the window, or behind white space there, if it is what
-    models mostly write: a name, perhaps behind other members that are plain strings, then the preferred arguments as
-    an object or list, then `ending`, and all of it there.
-
-    Returns the name, the arguments and the position behind; consumes nothing.
+    A name that holds one of `markers` is none.
     """
-    text = window.text
-    beginning = _beginning(shape)(text, pos)
-    if beginning is None:
-        return None
-    name = beginning[1]
-    start = beginning.end()
-    if shape.object_arguments and text[start] == "[":
-        return None
-    value = complete_value(text, start, 0)
-    if value is None or not name.strip(WHITE_SPACE) or search_any(markers)(name):
-        return None
-    arguments, after = value
-    end = ending(text, after)
-    if end is None:
-        return None
-    name_start, name_end = beginning.span(1)
-    base = window.base
-    call.write_whole(name, (base + name_start, base + name_end), arguments, (base + start, base + after))
-    return name, arguments, end.end()
 
+    __slots__ = ("_expressions", "_markers", "_shape", "_tail")
 
-def read_typical_object(
-    context: Context,
-    reader: JsonReader,
-    call: CallBuilder,
-    shape: CallObject,
-    found: ReadObject,
-    *,
-    markers: tuple[str, ...],
-) -> bool:
-    """Read the object at once if it is what models mostly write and lies in the window as a whole.
+    def __init__(self, shape: CallObject, markers: tuple[str, ...], tail: str = "") -> None:
+        self._shape = shape
+        self._markers = Markers(markers) if markers else None
+        self._tail = tail
+        # Made when they are first needed: a process uses few of the formats that it imports.
+        self._expressions: _Expressions | None = None
 
-    The result is that of `read_call_object`; nothing is consumed where it does not apply.
-    """
-    window = context.window
-    if context.details:
-        return False
-    typical = write_typical_object(window, window.pos, call, shape, markers=markers, ending=end_of_object(shape))
-    if typical is None:
-        return False
-    name, arguments, end = typical
-    found.names[shape.name_keys[0]] = found.name = name
-    found.name_started = found.has_arguments_key = found.has_arguments = found.begun = True
-    found.arguments = arguments
-    window.pos = end - 1
-    reader.token()
-    window.pos += 1
-    return True
+    def read(self, session: Session, call: CallBuilder) -> bool:
+        """Read the object that is next in the window, perhaps behind white space; else consume nothing."""
+        expressions = self._expressions
+        if expressions is None:
+            expressions = self._expressions = _Expressions(self._shape, self._tail)
+        window = session.window
+        beginning = expressions.beginning(window.text, window.pos)
+        if beginning is None:
+            return False
+        name = beginning[1]
+        if not name.strip(WHITE_SPACE):
+            return False
+        if self._markers is not None and self._markers.find(name, 0, True)[0] is not None:
+            return False
+        start = beginning.end()
+        found = session.find_object(start, expressions.ending)
+        if found is None:
+            return False
+        arguments, arguments_end, end = found
+        name_start, name_end = beginning.span(1)
+        base = window.base
+        call.write_whole(name, (base + name_start, base + name_end), arguments, (base + start, base + arguments_end))
+        window.pos = end
+        call.end(name, arguments)
+        return True
 
 
 def _nothing(_piece: str) -> None:

@@ -93,7 +93,7 @@ def collect(events: Iterable[Event], *, keep_frame: bool = False) -> Outcome:
             if waits and start == span_end:
                 span_end = end
                 continue
-            joins = True
+            joins = joins or kind != "call"
         if waits:
             spans.append(_SPAN(last_kind, span_start, span_end))
             waits = False
@@ -119,8 +119,9 @@ def collect(events: Iterable[Event], *, keep_frame: bool = False) -> Outcome:
     if waits:
         spans.append(_SPAN(last_kind, span_start, span_end))
     if not ordered:
-        content.sort(key=_start)
-        reasoning.sort(key=_start)
+        for pieces in (content, reasoning):
+            if len(pieces) > 1:
+                pieces.sort(key=_start)
         spans.sort(key=_start)
     return _OUTCOME(
         _joined(content),
@@ -142,12 +143,14 @@ def _merge(spans: list[Span]) -> list[Span]:
     """The spans, neighbours of one kind joined, so that the cutting of the text does not show."""
     merged: list[Span] = []
     last = spans[0]
+    last_kind = last.kind
     for span in spans[1:]:
-        if span.kind == last.kind and span.kind not in {"call", "fault"} and span.side == last.side:
-            last = _SPAN(last.kind, last.start, span.end, side=last.side)
+        kind = span.kind
+        if kind == last_kind and kind not in {"call", "fault"} and span.side == last.side:
+            last = _SPAN(kind, last.start, span.end, side=last.side)
         else:
             merged.append(last)
-            last = span
+            last, last_kind = span, kind
     merged.append(last)
     return merged
 

@@ -19,7 +19,7 @@ from sluicegate.core.blocks import BlockFormat, Session
 from sluicegate.core.call import CallBuilder
 from sluicegate.core.element_text import ElementText
 from sluicegate.core.json_reader import DEPTH_LIMIT, Write, quote
-from sluicegate.core.patterns import RUN_LIMIT, SPACE_CLASS, WHITE_SPACE, Markers, Steps
+from sluicegate.core.patterns import RUN_LIMIT, SPACE_CLASS, WHITE_SPACE, Markers, Steps, stands_at
 from sluicegate.core.schema import PLAIN_RULES, SchemaNode, SchemaRules
 from sluicegate.core.tags import Opener
 from sluicegate.core.text_value import TextValue
@@ -88,7 +88,7 @@ class Elements(BlockFormat):
             value_start = found.end()
             end = text.find(token, value_start)
             closer = f"{token}</{key}>"
-            if end < 0 or not text.startswith(closer, end) or key in members or self.reserved(key) is not None:
+            if end < 0 or not stands_at(text, closer, end) or key in members or self.reserved(key) is not None:
                 return False
             types = schema.types_of_member(key)
             json = self._typical_value(text[value_start:end], types)

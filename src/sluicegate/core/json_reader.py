@@ -27,11 +27,15 @@ DEPTH_LIMIT: Final = 127
 
 _FIRST_TRIAL: Final = 4096
 _LONGEST_TOKEN: Final = 12
-"""More than what the decoder may go back at the end of its text: an escape or a literal; in code points."""
+"""More than what the scanner may go back at the end of its text: an escape or a literal; in code points."""
 
 Write: TypeAlias = Callable[[str], object]
 
+_encode: Final[Callable[[Any], bytes]] = msgspec.json.Encoder().encode
+
 _SPACES: Final = " \t\n\r"
+_FEW: Final = 16
+"""How much white space mostly is the most; in code points."""
 _SPACE: Final = re.compile(r"[ \t\n\r]*").match
 _PLAIN: Final = re.compile(r'[^"\\\x00-\x1f]+').match
 _SIMPLE_STRING: Final = re.compile(r'"[^"\\\x00-\x1f]*"').match
@@ -47,14 +51,17 @@ _NUMBER_BEGINNING: Final = re.compile(
 _LITERAL_BEGINNINGS: Final = {word[:end]: word for word in ("true", "false", "null") for end in range(1, len(word) + 1)}
 _LETTERS: Final = re.compile(r"[a-z]{1,5}").match
 
-# Exactly the escapes that we write, in C where it is there; typeshed knows it, the documentation of `json` does not.
-quote: Final[Callable[[str], str]] = encode_basestring
-"""Text as a JSON string: the one spelling of strings that we write."""
+
+def quote(text: str) -> str:
+    """Text as a JSON string: the one spelling of strings that we write."""
+    # Both write the same, in C. The first is quicker where its bytes are the text's, and refuses lone surrogates; the
+    # second typeshed knows, and the documentation of `json` does not.
+    return _encode(text).decode() if text.isascii() else encode_basestring(text)
 
 
 def quote_inside(text: str) -> str:
     """Text as the inside of a JSON string."""
-    return encode_basestring(text)[1:-1]
+    return quote(text)[1:-1]
 
 
 class JsonBroken(Exception):
@@ -78,74 +85,29 @@ class JsonCut(JsonBroken):
     """The text ended inside a value that was readable so far."""
 
 
-class _Undecided(Exception):
-    """The C decoder's result would need a second look: let the reader do it."""
+def _as_written(number: str) -> msgspec.Raw:
+    """A number with a fraction or an exponent: it is to be encoded as it was written."""
+    if isinf(float(number)):
+        raise ValueError("the number overflows a double")
+    return msgspec.Raw(number)
 
 
-def _object(pairs: list[tuple[str, Any]]) -> None:
-    if len(dict(pairs)) != len(pairs):
-        raise _Undecided
-
-
-# Asks for a dictionary without narrowing the type of its members.
-_PLAIN_OBJECT: Final[Any] = dict
-
-
-def _keys_of(value: Any) -> int:
-    """How many keys the objects in a container have, itself included."""
-    count = 0
-    level: list[Any] = [value]
-    while level:
-        inner: list[Any] = []
-        for container in level:
-            if type(container) is _PLAIN_OBJECT:
-                count += len(container)
-                inner += container.values()
-            else:
-                inner += container
-        level = [value for value in inner if type(value) is dict or type(value) is list]
-    return count
-
-
-def _keys_in(compact: str) -> int:
-    """How many keys stand in a compact JSON text, without those that end with a backslash; in a string a quote stands
-    behind one.
-    """
-    count = compact.count('":')
-    return count - compact.count('\\":') if "\\" in compact else count
-
-
-def _float(text: str) -> None:
-    if isinf(float(text)):
-        raise _Undecided
-
-
-def _refuse(_word: str) -> None:
-    raise _Undecided
-
-
-# Integers stay text: Python refuses to convert very long ones.
-_decoder: Final[Any] = json.JSONDecoder(parse_float=_float, parse_int=str, parse_constant=_refuse)
-_decode: Final = _decoder.scan_once
-# The same, but refuses repeated keys: a call of Python for each object.
-_pairs_decoder: Final[Any] = json.JSONDecoder(
-    object_pairs_hook=_object, parse_float=_float, parse_int=str, parse_constant=_refuse
-)
-_decode_pairs: Final = _pairs_decoder.scan_once
+_decode: Final[Callable[[str], Any]] = msgspec.json.Decoder(float_hook=_as_written).decode
+_compact: Final[Any] = msgspec.json.format
+# Only to find the end of a value.
+_scanner: Final[Any] = json.JSONDecoder()
+_scan: Final = _scanner.scan_once
 
 
 def _cut_short(problem: Exception, size: int) -> bool:
-    """Whether the decoder may have failed only because its text of `size` code points ended."""
+    """Whether the scanner may have failed only because its text of `size` code points ended."""
     if isinstance(problem, json.JSONDecodeError):
         return problem.pos > size - _LONGEST_TOKEN or problem.msg.startswith("Unterminated string")
     return isinstance(problem, StopIteration) and problem.value > size - _LONGEST_TOKEN
 
 
-_compact: Final = msgspec.json.format
-
-
 def _is_deeper(value: Any, limit: int) -> bool:
-    """Whether a container nests more than `limit` containers, itself included; `limit` is at least 1."""
+    """Whether a container nests more than `limit` containers, itself included."""
     level: list[Any] = [value]
     for _ in range(limit):
         inner: list[Any] = []
@@ -157,6 +119,25 @@ def _is_deeper(value: Any, limit: int) -> bool:
     return True
 
 
+def whole_container(text: str, start: int, end: int, depth: int) -> str | None:
+    """The container that reaches from the bracket at `start` to the one before `end`, as compact JSON text.
+
+    None if there is none, or if the reader has to look at it. `depth` containers are open around it.
+    """
+    raw = text[start:end]
+    try:
+        value = _decode(raw)
+        written = _encode(value).decode()
+        # What is decoded and encoded comes out the same only if it repeats no key and spells all strings as we do.
+        if written != raw and written != _compact(raw, indent=-1):
+            return None
+    except (ValueError, RecursionError):
+        return None
+    limit = DEPTH_LIMIT - depth
+    # Every container takes two brackets.
+    return None if len(written) > 2 * limit and _is_deeper(value, limit) else written
+
+
 def complete_value(text: str, pos: int, depth: int) -> tuple[str, int] | None:
     """The container at `pos` as compact JSON text, and where it ends, if it is wholly there and plain; else None.
 
@@ -164,38 +145,19 @@ def complete_value(text: str, pos: int, depth: int) -> tuple[str, int] | None:
     """
     size = _FIRST_TRIAL
     while True:
-        # An error of the decoder costs a count of the lines before it: what it sees must not be much longer than
+        # An error of the scanner costs a count of the lines before it: what it sees must not be much longer than
         # what it reads.
         piece = text[pos : pos + size]
         try:
-            value, end = _decode(piece, 0)
+            _, length = _scan(piece, 0)
             break
-        except (ValueError, StopIteration, RecursionError, _Undecided) as problem:
+        except (ValueError, StopIteration, RecursionError) as problem:
             if len(piece) < size or not _cut_short(problem, size):
                 return None
         size *= 8
-    raw = piece[:end]
-    if "\\" in raw and ("\\u" in raw or "\\/" in raw):
-        return None
-    brackets = raw.count("{") + raw.count("[")
-    limit = DEPTH_LIMIT - depth
-    if brackets > limit and _is_deeper(value, limit):
-        return None
-    if " " in raw or "\n" in raw or "\t" in raw or "\r" in raw:
-        try:
-            raw = _compact(raw, indent=-1)
-        except UnicodeEncodeError:
-            return None
-    # An object that lost no key repeats none. Where that is not certain the decoder looks again.
-    if "{" not in raw:
-        return raw, pos + end
-    keys = len(value) if brackets == 1 else _keys_of(value)
-    if keys != _keys_in(raw) or '\\\\":' in raw:
-        try:
-            _decode_pairs(piece, 0)
-        except (RecursionError, _Undecided):
-            return None
-    return raw, pos + end
+    end: int = pos + length
+    written = whole_container(text, pos, end, depth)
+    return None if written is None else (written, end)
 
 
 # What may come next inside a container.
@@ -241,6 +203,11 @@ class JsonReader:
         text, pos = window.text, window.pos
         if pos < len(text) and text[pos] not in _SPACES:
             return text[pos]
+        ahead = text[pos : pos + _FEW]
+        behind = ahead.lstrip(_SPACES)
+        if behind:
+            window.pos = pos + len(ahead) - len(behind)
+            return behind[0]
         found = _SPACE(text, pos)
         assert found is not None
         window.pos = found.end()

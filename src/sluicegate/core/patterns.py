@@ -29,6 +29,9 @@ SPACE_CLASS: Final = r"\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f
 _STRETCH: Final = 512
 """How far is searched for one of several characters at a time, in code points."""
 
+_CANDIDATES: Final = 4
+"""How many places with a first character are looked at one by one."""
+
 RUN_LIMIT: Final = 256
 """Longest variable part of a marker, in code points; a longer one is not a marker."""
 
@@ -93,6 +96,11 @@ def either(*alternatives: str | tuple[Element, ...]) -> Either:
 
 def _sequence(alternative: str | tuple[Element, ...]) -> tuple[Element, ...]:
     return (alternative,) if isinstance(alternative, str) else alternative
+
+
+def stands_at(text: str, literal: str, pos: int) -> bool:
+    """Whether the literal stands at a position. A compiled core calls `str.startswith` with a position slowly."""
+    return text[pos : pos + len(literal)] == literal
 
 
 def beginnings(literals: Iterable[str]) -> list[str]:
@@ -236,13 +244,19 @@ class Markers:
         Text before the returned position holds no literal and no beginning of one.
         """
         found = ""
+        start = pos
         if self._firsts:
-            pos = self._candidate(text, pos)
+            start = pos = self._candidate(text, pos)
             if pos < 0:
                 return None, len(text)
-            # Mostly it is a marker.
+            # Mostly it is a marker, or one of the next is. Where many are none the expression is quicker.
             found = self.literal_at(text, pos)
-        if not found:
+            tried = 1
+            while not found and pos >= 0 and tried < _CANDIDATES:
+                pos = self._candidate(text, pos + 1)
+                found = self.literal_at(text, pos) if pos >= 0 else ""
+                tried += 1
+        if not found and pos >= 0:
             search = self._search
             if search is None:
                 # No groups: they cost the search its skip over first characters.
@@ -262,8 +276,12 @@ class Markers:
         beginning = self._beginning
         if beginning is None:
             beginning = self._beginning = re.compile(rf"(?:{_any(beginnings(self.literals))})\Z").search
-        held = beginning(text, max(pos, len(text) - self.longest + 1))
+        held = beginning(text, max(start, len(text) - self.longest + 1))
         return None, held.start() if held is not None else len(text)
+
+    def find_here(self, text: str, pos: int, final: bool) -> tuple[str | None, int]:
+        """The same where only what stands at `pos` matters, as an offset from there: little text is searched."""
+        return self.find(text[pos : pos + self.longest], 0, final)
 
     def _candidate(self, text: str, pos: int) -> int:
         """Where from `pos` on the first character of a literal stands, -1 if nowhere."""

@@ -14,21 +14,14 @@ from typing import Final, Literal
 from sluicegate.core.block_fault import CutOff, Malformed, or_fault
 from sluicegate.core.blocks import BlockFormat, Opener, Session
 from sluicegate.core.call import CallBuilder
-from sluicegate.core.call_object import (
-    CallObject,
-    ReadObject,
-    read_call_object,
-    read_typical_object,
-    write_typical_object,
-)
+from sluicegate.core.call_object import CallObject, ReadObject, TypicalObject, read_call_object
 from sluicegate.core.errors import InvalidDialect
-from sluicegate.core.json_reader import JsonBroken, JsonCut, JsonReader, complete_value
-from sluicegate.core.patterns import SPACE_CLASS, WHITE_SPACE, Markers, Matcher, Steps, search_any
+from sluicegate.core.json_reader import JsonBroken, JsonCut, JsonReader
+from sluicegate.core.patterns import SPACE_CLASS, WHITE_SPACE, Markers, Steps, stands_at
 from sluicegate.core.white_space import skip_space
 
 _SPACE: Final = re.compile(f"[{SPACE_CLASS}]*").match
-_LONGEST_TYPICAL_HEADER: Final = 256
-"""Code points; a longer header is read as it comes."""
+_JSON_SPACE: Final = "[ \t\n\r]*"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,27 +72,25 @@ class Payload(BlockFormat):
         endings = (self.tail, *self._openers, *self.layout.end_tokens) if self.optional_tail else (self.tail,)
         self._endings = Markers(endings if self.tail else self.ends_behind_json)
         longer = any(ending != self.tail and ending.startswith(self.tail) for ending in endings)
-        self._typical_end: Matcher | None = None
-        if not (self.tail and (self.ends_behind_json or longer)):
-            space = "[ \t\n\r]*"
-            closer = "" if self.call_object is None else f"{space}}}"
-            tail = f"{space}{re.escape(self.tail_behind + self.tail)}" if self.tail else ""
-            self._typical_end = re.compile(closer + tail).match
+        # What must follow the JSON of a call that is read at once; None if nothing is certain at first sight.
+        tail = f"{_JSON_SPACE}{re.escape(self.tail_behind + self.tail)}" if self.tail else ""
+        certain = not (self.tail and (self.ends_behind_json or longer))
+        self._typical_object: TypicalObject | None = None
+        self._typical_end: re.Pattern[str] | None = None
+        if certain and self.call_object is not None:
+            self._typical_object = TypicalObject(self.call_object, self._name_markers, tail)
+        elif certain:
+            self._typical_end = re.compile(f"}}{tail}")
 
     def read_block(self, session: Session, opener: Opener, found: Match[str] | None) -> Steps:  # noqa: ARG002
         """Read one call."""
         window = session.window
         call = session.call()
         session.take(len(opener.literal))
-        if self._typical_end is not None and not session.context.details:
-            if self.header is None:
-                is_read = self._read_typical_object(session, call, self._typical_end)
-            else:
-                is_read = self._read_typical_arguments(session, call, self.header, self._typical_end)
-            if is_read:
-                if self.ends_behind_json and not self._take_end(session):
-                    yield from self._read_end(session)
-                return
+        if not session.context.details and self._read_typical(session, call):
+            if self.ends_behind_json and not self._take_end(session):
+                yield from self._read_end(session)
+            return
         body = window.offset
         if self.header is not None:
             reading = self._read_arguments(session, call, self.header, body)
@@ -107,44 +98,37 @@ class Payload(BlockFormat):
             reading = self._read_object(session, call, body)
         yield from or_fault(self, session, call, reading)
 
-    def _read_typical_arguments(self, session: Session, call: CallBuilder, header: Header, ending: Matcher) -> bool:
+    def _read_typical(self, session: Session, call: CallBuilder) -> bool:
         """Read the call at once if it is what models mostly write and lies in the window as a whole."""
-        window = session.window
-        text, pos, base = window.text, window.pos + len(header.begins), window.base
-        until = text.find(header.until, pos, pos + _LONGEST_TYPICAL_HEADER)
-        if until < 0 or not text.startswith(header.begins, window.pos):
+        if self._typical_object is not None:
+            return self._typical_object.read(session, call)
+        if self.header is None or self._typical_end is None:
             return False
-        written = text[pos:until]
-        found = None if search_any(self._name_markers)(written) else self._header_form(written)
-        name = "" if found is None else found["name"].strip(WHITE_SPACE)
-        if found is None or not name:
-            return False
-        space = _SPACE(text, until + len(header.until))
-        assert space is not None
-        start = space.end()
-        value = complete_value(text, start, 0) if text.startswith("{", start) else None
-        if value is None:
-            return False
-        arguments, after = value
-        end = ending(text, after)
-        if end is None:
-            return False
-        name_start, name_end = found.span("name")
-        call.write_whole(
-            name, (base + pos + name_start, base + pos + name_end), arguments, (base + start, base + after)
-        )
-        window.pos = end.end()
-        call.end(name, arguments)
-        return True
+        return self._read_typical_arguments(session, call, self.header, self._typical_end)
 
-    def _read_typical_object(self, session: Session, call: CallBuilder, ending: Matcher) -> bool:
-        """The same where the JSON is a call object."""
-        window, shape = session.window, self.call_object
-        assert shape is not None
-        typical = write_typical_object(window, window.pos, call, shape, markers=self._name_markers, ending=ending)
-        if typical is None:
+    def _read_typical_arguments(
+        self, session: Session, call: CallBuilder, header: Header, ending: re.Pattern[str]
+    ) -> bool:
+        window = session.window
+        text, base = window.text, window.base
+        if not stands_at(text, header.begins, window.pos):
             return False
-        name, arguments, window.pos = typical
+        pos = window.pos + len(header.begins)
+        literal, until = self._header_end.find(text, pos, window.final)
+        start = until + len(header.until)
+        if literal != header.until or not stands_at(text, "{", start):
+            return False
+        head = self._header_form(text, pos, until)
+        name = "" if head is None else head["name"].strip(WHITE_SPACE)
+        if head is None or not name:
+            return False
+        found = session.find_object(start, ending)
+        if found is None:
+            return False
+        arguments, arguments_end, end = found
+        name_start, name_end = head.span("name")
+        call.write_whole(name, (base + name_start, base + name_end), arguments, (base + start, base + arguments_end))
+        window.pos = end
         call.end(name, arguments)
         return True
 
@@ -184,9 +168,8 @@ class Payload(BlockFormat):
             raise Malformed("the call is no JSON object", resume)
         reader = JsonReader(context)
         found = ReadObject()
-        if not read_typical_object(context, reader, call, shape, found, markers=self._name_markers):
-            reading = read_call_object(context, reader, call, shape, found, markers=self._name_markers)
-            yield from self._read_json(reading, resume)
+        reading = read_call_object(context, reader, call, shape, found, markers=self._name_markers)
+        yield from self._read_json(reading, resume)
         if found.problem:
             raise Malformed(found.problem, window.offset)
         if self.tail:
@@ -250,18 +233,18 @@ class Payload(BlockFormat):
             raise Malformed(f"no {self.tail_behind!r} before {self.tail!r}", resume)
         while True:
             text, pos = window.text, window.pos
-            literal, at = self._endings.find(text, pos, window.final)
-            if literal is not None and at == pos:
+            literal, at = self._endings.find_here(text, pos, window.final)
+            if literal is not None and at == 0:
                 if literal == self.tail:
                     window.pos += len(literal)
                 return
-            rest = text[pos:]
+            rest = text[pos : pos + self._endings.longest]
             if window.final and len(rest) < len(self.tail) and self.tail.startswith(rest):
                 if not self.optional_tail:
                     raise CutOff
                 window.pos = len(text)
                 return
-            if literal is not None or window.final or at > pos:
+            if literal is not None or window.final or at > 0:
                 if self.optional_tail and window.final and any(e.startswith(rest) for e in self._endings.literals):
                     return
                 raise Malformed(f"something other than {self.tail!r} follows the JSON", resume)
@@ -270,8 +253,8 @@ class Payload(BlockFormat):
     def _take_end(self, session: Session) -> bool:
         """Consume the end token directly behind a call, if it is there as a whole."""
         window = session.window
-        literal, at = self._endings.find(window.text, window.pos, window.final)
-        if literal is None or at > window.pos:
+        literal, at = self._endings.find_here(window.text, window.pos, window.final)
+        if literal is None or at > 0:
             return False
         session.outline.markup(window.offset, literal)
         session.take(len(literal))
@@ -286,11 +269,11 @@ class Payload(BlockFormat):
             found = _SPACE(window.text, window.pos)
             assert found is not None
             pos = window.pos = found.end()
-            literal, at = self._endings.find(window.text, pos, window.final)
-            if at > pos or literal is not None or window.final:
+            literal, at = self._endings.find_here(window.text, pos, window.final)
+            if at > 0 or literal is not None or window.final:
                 break
             yield
-        if literal is not None and at == pos:
+        if literal is not None and at == 0:
             window.pos += len(literal)
             session.outline.markup(start, window.slice(start, window.offset))
         else:

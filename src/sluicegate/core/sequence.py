@@ -7,7 +7,7 @@ allows nothing else, consumes it, and captures its variable parts.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -91,7 +91,8 @@ class Sequence:
     """Parts that follow one another.
 
     `expression` is the regular expression of parts that are wholly there; it may match less than they do, never
-    something else. What it matches is a tag if `captured` or `texts` say so, or if all is `plain`.
+    something else. What it matches is a tag if `captured` says so. `usual` is the same where attributes are written as
+    models mostly do, and captures them, too; what it matches is a tag if its suffix is right (`suffixed`).
     """
 
     __slots__ = (
@@ -102,21 +103,23 @@ class Sequence:
         "_whole",
         "expression",
         "parts",
-        "plain",
         "suffixed",
+        "usual",
     )
 
     def __init__(self, *parts: Part) -> None:
         self.parts = parts
         self._readers: list[_Literal | _Run | _UntilLiteral | _OneOf] = [_reader(part) for part in parts]
         self.expression = _expressions(parts)
+        self.usual = _expressions(parts, usual=True)
         # A tag that lies in the window as a whole is matched at once; most do.
         self._whole = re.compile(self.expression).match
         self.suffixed = _SUFFIX_GROUP in self.expression
         self._names = [part.name for part in parts if isinstance(part, Text | Until | OneOf)]
         self._attributes = next((part for part in parts if isinstance(part, Attributes)), None)
-        self._usual_attributes = None if self._attributes is None else _usual(self._attributes)
-        self.plain = not self.suffixed and self._attributes is None
+        self._usual_attributes = (
+            None if self._attributes is None else re.compile(_usual_attributes(self._attributes)).fullmatch
+        )
 
     def captured(self, found: re.Match[str], suffix: str, base: int) -> Captures | None:
         """What the parts captured in a match of `expression`, None if it is no tag with this `suffix`.
@@ -139,27 +142,6 @@ class Sequence:
                     captures[name] = Captured(text, start + usual.start(name), start + usual.end(name))
             return captures
         return captures if _capture_attributes(self._attributes, found[_ATTRIBUTES], start, captures) else None
-
-    def texts(self, found: re.Match[str], suffix: str) -> dict[str, str] | None:
-        """The same without the places, quicker; it may hold more."""
-        if self.suffixed and found["suffix"] != suffix:
-            return None
-        texts = found.groupdict()
-        if self._attributes is None:
-            return texts
-        assert self._usual_attributes is not None
-        usual = self._usual_attributes(found[_ATTRIBUTES])
-        if usual is not None:
-            for name, text in usual.groupdict().items():
-                if text is not None:
-                    texts[name] = text
-            return texts
-        attributes = _find_attributes(self._attributes, found[_ATTRIBUTES])
-        if attributes is None:
-            return None
-        for name, attribute in attributes.items():
-            texts[name] = _decoded(attribute[2])
-        return texts
 
     def read(self, window: Window, suffix: str = "") -> Generator[None, None, Captures | Cut | None]:
         """Read and consume the parts: what they captured, None where the text does not go on so, `CUT` at its end.
@@ -188,9 +170,14 @@ _ATTRIBUTES: Final = "attributes"
 _SUFFIX_GROUP: Final = f"(?P<suffix>(?::.{{1,{RUN_LIMIT}}}?)?)"
 
 
-def _expressions(parts: tuple[Part, ...]) -> str:
+def _expressions(parts: tuple[Part, ...], *, usual: bool = False) -> str:
     """The regular expression of parts that follow one another; all their suffixes are the same."""
-    expression = "".join(map(_expression, parts))
+    expression = "".join(
+        _usual_attributes(part) + re.escape(part.literal)
+        if usual and isinstance(part, Attributes)
+        else _expression(part)
+        for part in parts
+    )
     return expression.replace(SUFFIX, _SUFFIX_GROUP, 1).replace(SUFFIX, "(?P=suffix)")
 
 
@@ -316,17 +303,19 @@ def _find_attributes(part: Attributes, text: str) -> dict[str, re.Match[str]] | 
     return found if all(name in found for name in part.required) else None
 
 
-def _usual(part: Attributes) -> Callable[[str], re.Match[str] | None]:
-    """Matches attributes that stand one after another, those that are captured first and in order, and need no
-    decoding; what it captures is what `_find_attributes` finds.
+def _usual_attributes(part: Attributes) -> str:
+    """The expression of attributes that stand one after another, those that are captured first and in order, and need
+    no decoding; what it captures is what `_find_attributes` finds.
     """
     space = f"[{SPACE_CLASS}]+"
+    # The first characters of what ends the attributes, or may not stand in them.
+    firsts = re.escape("".join(sorted({literal[0] for literal in (part.literal, *part.without)})))
     expression = ""
     for word, name in part.captures.items():
-        attribute = f'{space}{re.escape(word)}="(?P<{name}>[^"&]*)"'
+        attribute = f'{space}{re.escape(word)}="(?P<{name}>[^"&{firsts}]*)"'
         expression += attribute if name in part.required else f"(?:{attribute})?"
-    others = rf'{space}(?!(?:{"|".join(map(re.escape, part.captures))})=)\w+="[^"]*"'
-    return re.compile(f"{expression}(?:{others})*[{SPACE_CLASS}]*").fullmatch
+    others = rf'{space}(?!(?:{"|".join(map(re.escape, part.captures))})=)\w+="[^"{firsts}]*"'
+    return f"{expression}(?:{others})*[{SPACE_CLASS}]*"
 
 
 def _capture_attributes(part: Attributes, text: str, start: int, captures: Captures) -> bool:

@@ -87,6 +87,11 @@ class Recognised:
 TEXT: Final = Recognised("text")
 
 
+def is_certain(form: Form) -> bool:
+    """Whether the literal alone makes the marker, whatever follows."""
+    return form.rest is None and (isinstance(form, Tag) or form.condition is None)
+
+
 def suffix_of(match: Match[str] | None) -> str:
     """The suffix that a marker carries, in formats where they do."""
     return "" if match is None else match.groupdict().get("suffix") or ""
@@ -102,6 +107,7 @@ def recognise(
     """
     text, at = window.text, window.pos + len(literal)
     undecided = False
+    missed: list[Pattern] = []
     mention = TEXT
     for form in forms:
         size = len(literal)
@@ -109,10 +115,9 @@ def recognise(
         if form.rest is not None:
             match = form.rest.match(text, at)
             if match is None:
-                waits = form.rest.may_match(text, at) is not None
-                if isinstance(form, Tag) and form.alone and (window.final or not waits):
+                if isinstance(form, Tag) and form.alone and (window.final or form.rest.may_match(text, at) is None):
                     return Recognised("counts", form, size)
-                undecided = undecided or waits
+                missed.append(form.rest)
                 continue
             size = match.end() - window.pos
         here = not sectioned or _counts_in(section, form, suffix_of(match))
@@ -132,7 +137,10 @@ def recognise(
         elif here:
             return Recognised("counts", form, size, match)
         mention = Recognised("mention", form, size)
-    return mention if window.final or not undecided else None
+    if window.final:
+        return mention
+    # Asked last: mostly another form fits.
+    return None if undecided or any(rest.may_match(text, at) is not None for rest in missed) else mention
 
 
 def _counts_in(section: str | None, form: Form, suffix: str) -> bool:

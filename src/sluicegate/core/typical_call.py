@@ -8,14 +8,14 @@ is read by `CallReading`, from its start; what is read here, it would read alike
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from re import Match
 from typing import TYPE_CHECKING, Final
 
 from sluicegate.core.blocks import Session
 from sluicegate.core.call import CallBuilder
 from sluicegate.core.json_reader import quote
-from sluicegate.core.patterns import SPACE_CLASS, WHITE_SPACE, Matcher
+from sluicegate.core.patterns import SPACE_CLASS, WHITE_SPACE, Matcher, stands_at
 from sluicegate.core.schema import NO_TYPES
 from sluicegate.core.tags import Tag, suffix_of
 from sluicegate.core.values import TooDeep, Value, strict_json
@@ -57,7 +57,7 @@ class _Expressions:
             for literal, head in table.heads.items()
         }
         # What matches the opening tag of an item and white space before it.
-        self.item: Matcher = re.compile(_SPACE + table.item.expression).match
+        self.item: Matcher = re.compile(_SPACE + table.item.usual).match
         # What finds the next tag that may end a value.
         self.sign: Matcher = re.compile("|".join(map(re.escape, sorted(signs, key=len, reverse=True)))).search
         # What matches the rest of a value's closing tag and white space, where the call goes on behind it.
@@ -106,22 +106,21 @@ class TypicalCall:
         next_item, goes_on, closer, suffixed = expressions.item, expressions.behind, self._closer, table.item.suffixed
         while (item := next_item(text, pos)) is not None:
             start = item.end()
-            captured = item if table.item.plain else table.item.texts(item, written)
             end = text.find(self._first, start)
-            if not text.startswith(closer, end):
+            if not stands_at(text, closer, end):
                 sign = expressions.sign(text, start)
                 end = -1 if sign is None or sign[0] != closer else sign.start()
-            if end < 0 or captured is None:
+            if end < 0 or (suffixed and item["suffix"] != written):
                 return False
             behind = goes_on(text, end + len(closer))
             if behind is None or (suffixed and suffix_of(behind) != suffix):
                 return False
-            key: str = captured["key"]
+            key: str = item["key"]
             if table.trim_keys:
                 key = key.strip(WHITE_SPACE)
             if key in members or not (key or table.empty_keys):
                 return False
-            types = self._named_types(captured) if table.type_name else schema.types_of_member(key)
+            types = self._named_types(item) if table.type_name else schema.types_of_member(key)
             json = self._value(text[start:end], types)
             if json is None:
                 return False
@@ -136,10 +135,9 @@ class TypicalCall:
         call.end(name.text, arguments)
         return True
 
-    def _named_types(self, captured: Mapping[str, str] | Match[str]) -> frozenset[str]:
+    def _named_types(self, item: Match[str]) -> frozenset[str]:
         """The types of a value whose opening tag names one."""
-        type_name = self._table.type_name
-        name = captured[type_name] if isinstance(captured, Match) else captured.get(type_name)
+        name = item[self._table.type_name]
         return _TEXT if name is None or name in self._table.text_types else NO_TYPES
 
     def _value(self, text: str, types: frozenset[str]) -> str | None:
