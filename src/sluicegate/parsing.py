@@ -112,6 +112,10 @@ class Machine:
     def _watch(self, table: FormatTable[FormatType], form: FormatType) -> None:
         self._watches.append((table, form.names[0], ForeignMarkers(*table.signs(form))))
 
+    def check_size(self, text: str) -> None:
+        """Raise `TextLimitExceeded` if this complete text, in whatever pieces it will be fed, is beyond the limit."""
+        _check_size(text, self._limit)
+
     def feed(self, chunk: str) -> list[Event]:
         """Take the next piece of the raw text and return what is certain now.
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 
 import pytest
 
 import sluicegate
+from sluicegate.server import long_inputs
 from sluicegate.server.long_inputs import LONG_BODY, PIECE
 from sluicegate.server.routes.tokens import STEP
+from sluicegate.server.routing import SMALL_BODY
 from sluicegate.settings import Settings
 from tests.support.in_process import InProcess
+from tests.tokenizers import miniatures
 
 
 @pytest.fixture(scope="module")
@@ -83,3 +87,31 @@ def test_a_long_output_is_read_as_the_library_reads_it(service: InProcess, text:
     reply = service("POST", "/parse", body).json()
     assert (reply["content"], reply["reasoning_text"]) == (whole.content, whole.reasoning)
     assert len(reply["tool_calls"]) == len(whole.calls)
+
+
+def test_a_few_ids_that_are_a_long_text_are_parsed_in_a_thread(
+    service: InProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resting: list[threading.Thread] = []
+    monkeypatch.setattr(long_inputs, "rest", lambda: resting.append(threading.current_thread()))
+    rule = miniatures.added(600, "=" * 200, special=False)
+    tokenizer = miniatures.byte_level(added_tokens=[rule], post_processor=None)
+    service.service.state.store.add("rules", tokenizer, "rules")
+    rule_id = tokenizer.id_of("=" * 200)
+    body = {"model": "rules", "tool_call_parser": "qwen", "token_ids": [rule_id] * 300}
+    reply = service("POST", "/parse", body).json()
+    assert len(reply["content"]) > SMALL_BODY
+    assert resting
+    assert threading.current_thread() not in resting
+
+
+def test_a_text_beyond_the_limit_is_refused_before_it_is_read(
+    service: InProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resting: list[None] = []
+    monkeypatch.setattr(long_inputs, "rest", lambda: resting.append(None))
+    size = sluicegate.parsing.TEXT_LIMIT + 100_000
+    reply = service("POST", "/parse", {"text": "x" * size, "reasoning_parser": "qwen3"})
+    assert reply.status == 400
+    assert f"{size} bytes exceeds maximum" in reply.json()["error"]
+    assert not resting

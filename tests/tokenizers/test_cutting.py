@@ -74,6 +74,7 @@ def test_what_reaches_over_a_place_forbids_cutting() -> None:
         ((CL100K_PATTERN, CL100K_PATTERN), "<|end|>"),
         ((CL100K_PATTERN,), "<|end of text|>"),
         ((CL100K_PATTERN,), "<|\nend|>"),
+        ((CL100K_PATTERN,), "User "),
     ):
         assert not can_be_cut(splits, [token])
 
@@ -99,6 +100,29 @@ def test_other_files_are_not_cut(change: dict[str, object]) -> None:
         (split if name in split else byte_level if name in byte_level else parts)[name] = value
     tokenizer = HuggingFaceTokenizer(json.dumps(parts).encode())
     assert [*tokenizer.parts(LONG)] == [LONG]
+
+
+@pytest.mark.parametrize("kind", ["alone", "bytes first", "no pattern", "other type"])
+def test_files_whose_words_are_other_ones_are_not_cut(kind: str) -> None:
+    parts = json.loads(miniatures.byte_level_json())
+    split, byte_level = parts["pre_tokenizer"]["pretokenizers"]
+    literal = {"String": split["pattern"]["Regex"]}
+    parts["pre_tokenizer"] = {
+        "alone": split | {"behavior": "Contiguous"},
+        "bytes first": {"type": "Sequence", "pretokenizers": [byte_level, split]},
+        "no pattern": {"type": "Sequence", "pretokenizers": [split | {"pattern": literal}, byte_level]},
+        "other type": byte_level | {"add_prefix_space": True, "pretokenizers": [split, byte_level]},
+    }[kind]  # fmt: skip
+    tokenizer = HuggingFaceTokenizer(json.dumps(parts).encode())
+    assert [*tokenizer.parts(LONG)] == [LONG]
+
+
+def test_a_token_that_ends_with_a_blank_is_found_in_a_long_text() -> None:
+    parts = json.loads(miniatures.byte_level_json())
+    parts["added_tokens"].append(miniatures.added(9_000, "User ", special=False))
+    tokenizer = HuggingFaceTokenizer(json.dumps(parts).encode())
+    text = "User b" * 20_000
+    assert [token_id for part in tokenizer.parts(text) for token_id in tokenizer.encode(part)] == tokenizer.encode(text)
 
 
 def test_tokenizers_that_know_no_words_take_a_text_whole() -> None:

@@ -55,10 +55,11 @@ def run(state: ServiceState, body: bytes, work: Callable[[], Response]) -> Answe
 
 
 def parse(machine: Machine, text: str, *, keep_frame: bool) -> Outcome:
-    """The outcome of a text; a long one is fed in pieces, with a rest after each.
+    """The outcome of a text; a long one is fed in pieces, with a rest after each, so only in a thread.
 
-    Raises `TextLimitExceeded`, which tells what was fed so far.
+    Raises `TextLimitExceeded`, before any of the text is read.
     """
+    machine.check_size(text)
     return collect(_events_of(machine, text), keep_frame=keep_frame)
 
 

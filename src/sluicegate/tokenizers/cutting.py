@@ -36,10 +36,13 @@ _SEARCHED = 4 * 1024
 _PLACE = re.compile(r"[A-Za-z] [A-Za-z]|\n[^\W\d_]")
 """The cut is behind the first character."""
 
+_REACHES_OVER = re.compile(rf"{_PLACE.pattern}|[A-Za-z] \Z")
+"""Found in a token that can reach over a place: one that holds a place, or ends with the blank behind it."""
+
 
 def can_be_cut(splits: tuple[str, ...], tokens: Iterable[str]) -> bool:
     """Whether texts can be cut at these places with this chain of patterns and these added tokens."""
-    return splits in _CUTTABLE and not any(map(_PLACE.search, tokens))
+    return splits in _CUTTABLE and not any(map(_REACHES_OVER.search, tokens))
 
 
 def parts_of(text: str, length: int = PART) -> Iterator[str]:

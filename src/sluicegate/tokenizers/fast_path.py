@@ -57,6 +57,9 @@ DEEPSEEK_RUNS = re.compile("[一-龥぀-ゟ゠-ヿ]+")
 DEEPSEEK_INNER = CodePoints("3040 3097-3098 309B-309C 30A0 30FB")
 """Characters of such a run that the third split would split off again, which splintr does not do."""
 
+LONG_S_CONTRACTION = "'ſ"
+"""A contraction where upper and lower case are the same, for the reference engines alone: ſ is a lower case of S."""
+
 RUN = 10_000
 """Every run of 2 * RUN equal characters is found by looking at aligned blocks of RUN; no shorter one than RUN is."""
 
@@ -119,7 +122,9 @@ class FastPath:
 
     def accepts(self, text: str) -> bool:
         """Whether the guards let this text through."""
-        return not (self._guard.occur_in(text) or (len(text) >= RUN and has_long_run(text)))
+        return not (
+            LONG_S_CONTRACTION in text or self._guard.occur_in(text) or (len(text) >= RUN and has_long_run(text))
+        )
 
     def encode(self, text: str) -> list[int] | None:
         """Return the ids, or None when the reference engine has to do it."""

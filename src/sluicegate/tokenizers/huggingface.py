@@ -82,11 +82,10 @@ class _Outline(msgspec.Struct, frozen=True):
 
     def can_be_cut(self) -> bool:
         """Whether long texts can be encoded in parts."""
-        pre_tokenizers: list[dict[str, Any]] = (self.pre_tokenizer or {}).get("pretokenizers") or []
         tokens = [token.content for token in self.added_tokens]
         return (
             self.reason_against_fast_path() is None
-            and all(map(_keeps_words_apart, pre_tokenizers))
+            and _keeps_words_apart(self.pre_tokenizer)
             and can_be_cut(self.splits(), tokens)
         )
 
@@ -121,13 +120,28 @@ def _splits(pre_tokenizer: dict[str, Any]) -> Iterator[str]:
         yield next(iter(pattern.values()), "").replace("\r", "\\r").replace("\n", "\\n")
 
 
-def _keeps_words_apart(pre_tokenizer: dict[str, Any]) -> bool:
-    """Whether a pre-tokenizer makes each match of its pattern a word, and puts nothing before the first one."""
+def _keeps_words_apart(pre_tokenizer: dict[str, Any] | None) -> bool:
+    """Whether splits make each match of a pattern a word, and bytes are spelt as letters behind them only."""
     match pre_tokenizer:
-        case {"type": "Split", "behavior": "Isolated", "invert": False}:
+        case {"type": "Sequence", "pretokenizers": [*splits, last]}:
+            return _spells_bytes(last) and all(map(_makes_words, splits))
+        case _:
+            return False
+
+
+def _makes_words(pre_tokenizer: dict[str, Any]) -> bool:
+    match pre_tokenizer:
+        case {"type": "Split", "pattern": {"Regex": _}, "behavior": "Isolated", "invert": False}:
             return True
-        case {"type": "Split", "behavior": "Removed", "invert": True}:
+        case {"type": "Split", "pattern": {"Regex": _}, "behavior": "Removed", "invert": True}:
             return True
+        case _:
+            return False
+
+
+def _spells_bytes(pre_tokenizer: dict[str, Any]) -> bool:
+    """Whether a pre-tokenizer spells bytes, and neither splits nor puts anything before the first word."""
+    match pre_tokenizer:
         case {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}:
             return True
         case _:

@@ -106,7 +106,17 @@ class UnifiedRoutes:
         tokenizer = self._tokenizer(wanted)
         if isinstance(tokenizer, Response):
             return tokenizer
-        return run(self._state, body, partial(self._parse, wanted, self.choice(wanted), tokenizer))
+        choice = self.choice(wanted)
+        if tokenizer is None:
+            return run(self._state, body, partial(self._parse, wanted, choice, str(wanted.text)))
+        if len(body) > SMALL_BODY:
+            return self._state.in_thread(partial(self._parse_ids, wanted, choice, tokenizer))
+        text = _text_of(wanted, tokenizer)
+        if isinstance(text, Response):
+            return text
+        # A few ids can stand for a long text.
+        work = partial(self._parse, wanted, choice, text, tokenizer)
+        return work() if len(text) <= SMALL_BODY else self._state.in_thread(work)
 
     def choice(self, wanted: Parsing) -> Choice:
         """The parsers for a request. Raises `InvalidBody` where it names nothing to choose by."""
@@ -132,19 +142,18 @@ class UnifiedRoutes:
         except TokenizerNotLoaded as error:
             return failure(str(error))
 
-    def _parse(self, wanted: ParseBody, choice: Choice, tokenizer: StoredTokenizer | None) -> Response:
+    def _parse_ids(self, wanted: ParseBody, choice: Choice, tokenizer: StoredTokenizer) -> Response:
+        text = _text_of(wanted, tokenizer)
+        return text if isinstance(text, Response) else self._parse(wanted, choice, text, tokenizer)
+
+    def _parse(
+        self, wanted: ParseBody, choice: Choice, text: str, tokenizer: StoredTokenizer | None = None
+    ) -> Response:
         pieces: Sequence[Piece] = ()
+        if tokenizer is not None and isinstance(wanted.token_ids, list) and wanted.explain:
+            pieces = pieces_of_ids(tokenizer.tokenizer, wanted.token_ids)
         try:
-            if tokenizer is not None and isinstance(wanted.token_ids, list):
-                text = tokenizer.tokenizer.decode(wanted.token_ids, skip_special_tokens=False)
-                if wanted.explain:
-                    pieces = pieces_of_ids(tokenizer.tokenizer, wanted.token_ids)
-            else:
-                text = str(wanted.text)
             outcome = parse(machine_for(wanted, choice, complete=True), text, keep_frame=wanted.keep_frame)
-        except UnknownTokenId as error:
-            message = f"token_ids[{error.position}]: id {error.token_id} is not in the vocabulary"
-            return error_response("parse", 400, "unknown_token_id", message)
         except (UnknownDialect, TextLimitExceeded, ConflictingStart) as error:
             return parse_refusal(error)
         answer: Any = self.answer(wanted, outcome, choice, len(text))
@@ -185,6 +194,16 @@ class UnifiedRoutes:
     def list_parsers(self, _request: Request, _body: bytes) -> Response:
         """Every format."""
         return Response(encode_json(ParserList(list_formats())))
+
+
+def _text_of(wanted: ParseBody, tokenizer: StoredTokenizer) -> str | Response:
+    """The text that the token ids stand for, or the refusal of an id that stands for none."""
+    assert isinstance(wanted.token_ids, list)
+    try:
+        return tokenizer.tokenizer.decode(wanted.token_ids, skip_special_tokens=False)
+    except UnknownTokenId as error:
+        message = f"token_ids[{error.position}]: id {error.token_id} is not in the vocabulary"
+        return error_response("parse", 400, "unknown_token_id", message)
 
 
 def parse_refusal(error: UnknownDialect | TextLimitExceeded | ConflictingStart) -> Response:
