@@ -103,8 +103,8 @@ class Session:
         start = window.offset
         while True:
             found = run.match(window.text, window.pos)
-            if found is not None:
-                window.pos = found.end()
+            assert found is not None
+            window.pos = found.end()
             if window.pos < len(window.text) or window.final:
                 return window.offset > start
             yield

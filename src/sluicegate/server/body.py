@@ -173,7 +173,7 @@ class BodyReader(Generic[T]):
 
     def _refuse_duplicates(self, body: bytes) -> None:
         try:
-            members = json.loads(body, object_pairs_hook=_Members)
+            members = json.loads(body, object_pairs_hook=_members)
         except (ValueError, RecursionError):  # what Python refuses beyond JSON, such as numbers of 5,000 digits
             return
         _refuse_duplicates_in(members, self._known, "")
@@ -181,6 +181,11 @@ class BodyReader(Generic[T]):
 
 class _Members(list[tuple[str, Any]]):
     """The members of an object, duplicates included."""
+
+
+def _members(pairs: list[tuple[str, Any]]) -> _Members:
+    # A function, not the class alone: where a function is called, other threads may take the interpreter lock.
+    return _Members(pairs)
 
 
 def _names_in(known: Mapping[str, Any]) -> set[str]:

@@ -6,7 +6,7 @@ import random
 from bisect import bisect_left, bisect_right
 from collections.abc import Awaitable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -18,10 +18,10 @@ from sluicegate.dialects.detection import PASSTHROUGH, Choice, match_model
 from sluicegate.dialects.output_detection import Candidate, detect_from_text
 from sluicegate.parsing import Machine
 from sluicegate.server.body import BodyReader, InvalidBody
-from sluicegate.server.long_inputs import parse, read, run
+from sluicegate.server.long_inputs import parse
 from sluicegate.server.parser_choice import ParserChoice
 from sluicegate.server.request import Request
-from sluicegate.server.response import Response, encode_json, error_response
+from sluicegate.server.response import Refused, Response, encode_json, error_response
 from sluicegate.server.routing import SMALL_BODY, Route, get, post
 from sluicegate.server.state import ServiceState
 from sluicegate.tokenizers.errors import TokenizerNotLoaded, UnknownTokenId
@@ -53,6 +53,15 @@ class ParseBody(Parsing, gc=False, kw_only=True):
 
     text: str | UnsetType = UNSET
     token_ids: list[TokenId] | UnsetType = UNSET
+
+
+class _Output(NamedTuple):
+    """An output that is to be parsed; `tokenizer` is what has read its token ids, if it came as such."""
+
+    wanted: ParseBody
+    choice: Choice
+    text: str
+    tokenizer: StoredTokenizer | None
 
 
 class DetectBody(msgspec.Struct, gc=False):
@@ -99,24 +108,26 @@ class UnifiedRoutes:
         ]
 
     def parse(self, _request: Request, body: bytes) -> Response | Awaitable[Response]:
-        """All of one output in one pass."""
-        return read(self._state, _PARSE.read, body, partial(self._parse_wanted, body))
+        """All of one output in one pass; long bodies are read and parsed in a thread."""
+        if len(body) > SMALL_BODY:
+            return self._state.in_thread(lambda: self._parse(self._read(body)))
+        output = self._read(body)
+        # A few ids can stand for a long text.
+        long = len(output.text) > SMALL_BODY
+        return self._state.in_thread(partial(self._parse, output)) if long else self._parse(output)
 
-    def _parse_wanted(self, body: bytes, wanted: ParseBody) -> Response | Awaitable[Response]:
+    def _read(self, body: bytes) -> _Output:
+        wanted = _PARSE.read(body)
         tokenizer = self._tokenizer(wanted)
-        if isinstance(tokenizer, Response):
-            return tokenizer
         choice = self.choice(wanted)
         if tokenizer is None:
-            return run(self._state, body, partial(self._parse, wanted, choice, str(wanted.text)))
-        if len(body) > SMALL_BODY:
-            return self._state.in_thread(partial(self._parse_ids, wanted, choice, tokenizer))
-        text = _text_of(wanted, tokenizer)
-        if isinstance(text, Response):
-            return text
-        # A few ids can stand for a long text.
-        work = partial(self._parse, wanted, choice, text, tokenizer)
-        return work() if len(text) <= SMALL_BODY else self._state.in_thread(work)
+            return _Output(wanted, choice, str(wanted.text), None)
+        try:
+            text = tokenizer.tokenizer.decode(_ids(wanted), skip_special_tokens=False)
+        except UnknownTokenId as error:
+            message = f"token_ids[{error.position}]: id {error.token_id} is not in the vocabulary"
+            raise Refused(error_response("parse", 400, "unknown_token_id", message)) from None
+        return _Output(wanted, choice, text, tokenizer)
 
     def choice(self, wanted: Parsing) -> Choice:
         """The parsers for a request. Raises `InvalidBody` where it names nothing to choose by."""
@@ -127,7 +138,7 @@ class UnifiedRoutes:
             raise InvalidBody("one of 'model', 'tool_call_parser' and 'reasoning_parser' is required", "model")
         return choice
 
-    def _tokenizer(self, wanted: ParseBody) -> StoredTokenizer | Response | None:
+    def _tokenizer(self, wanted: ParseBody) -> StoredTokenizer | None:
         """What reads the token ids, None where a text is given. Refuses what does not go together."""
         if wanted.token_ids is UNSET:
             if wanted.text is UNSET:
@@ -140,18 +151,13 @@ class UnifiedRoutes:
         try:
             return self._state.store.resolve(wanted.model)
         except TokenizerNotLoaded as error:
-            return failure(str(error))
+            raise Refused(failure(str(error))) from None
 
-    def _parse_ids(self, wanted: ParseBody, choice: Choice, tokenizer: StoredTokenizer) -> Response:
-        text = _text_of(wanted, tokenizer)
-        return text if isinstance(text, Response) else self._parse(wanted, choice, text, tokenizer)
-
-    def _parse(
-        self, wanted: ParseBody, choice: Choice, text: str, tokenizer: StoredTokenizer | None = None
-    ) -> Response:
+    def _parse(self, output: _Output) -> Response:
+        wanted, choice, text, tokenizer = output
         pieces: Sequence[Piece] = ()
-        if tokenizer is not None and isinstance(wanted.token_ids, list) and wanted.explain:
-            pieces = pieces_of_ids(tokenizer.tokenizer, wanted.token_ids)
+        if tokenizer is not None and wanted.explain:
+            pieces = pieces_of_ids(tokenizer.tokenizer, _ids(wanted))
         try:
             outcome = parse(machine_for(wanted, choice, complete=True), text, keep_frame=wanted.keep_frame)
         except (UnknownDialect, TextLimitExceeded, ConflictingStart) as error:
@@ -196,14 +202,8 @@ class UnifiedRoutes:
         return Response(encode_json(ParserList(list_formats())))
 
 
-def _text_of(wanted: ParseBody, tokenizer: StoredTokenizer) -> str | Response:
-    """The text that the token ids stand for, or the refusal of an id that stands for none."""
-    assert isinstance(wanted.token_ids, list)
-    try:
-        return tokenizer.tokenizer.decode(wanted.token_ids, skip_special_tokens=False)
-    except UnknownTokenId as error:
-        message = f"token_ids[{error.position}]: id {error.token_id} is not in the vocabulary"
-        return error_response("parse", 400, "unknown_token_id", message)
+def _ids(wanted: ParseBody) -> list[int]:
+    return [] if wanted.token_ids is UNSET else wanted.token_ids
 
 
 def parse_refusal(error: UnknownDialect | TextLimitExceeded | ConflictingStart) -> Response:
