@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import zip_longest
 from typing import Any
 
 from sluicegate.tokenizers.code_points import CodePoints
 from sluicegate.tokenizers.failures import is_engine_failure, reason_of
+from sluicegate.tokenizers.openai_encodings import CONTRACTION
 
 _OTHER_VERSION = """
     105D2 105DA 11382-113C9 11930-11935 1611E-16129 16D63-16D6A
@@ -106,24 +107,27 @@ class FastPath:
     """An admitted fast encoder. `one` and `many` return the ids of one text, or of each of several.
 
     `flat` returns those of one text as a buffer of 32-bit numbers, where the engine can. A text in which `guard` finds
-    something is left to the reference.
+    something, or that holds what is to be `avoided`, is left to the reference.
     """
 
     def __init__(
         self, one: Callable[[str], list[int]], many: Callable[[list[str]], list[list[int]]],
-        detour: Detour | None = None, guard: CodePoints = DIFFERING,
-        flat: Callable[[str], bytes] | None = None,
+        detour: Detour | None = None, guard: CodePoints = DIFFERING, *,
+        flat: Callable[[str], bytes] | None = None, avoided: str | None = None,
     ) -> None:  # fmt: skip
         self._one = one
         self._many = many
         self._flat = flat
         self._detour = detour
         self._guard = guard
+        self._avoided = avoided
 
     def accepts(self, text: str) -> bool:
         """Whether the guards let this text through."""
         return not (
-            LONG_S_CONTRACTION in text or self._guard.occur_in(text) or (len(text) >= RUN and has_long_run(text))
+            self._guard.occur_in(text)
+            or (self._avoided is not None and self._avoided in text)
+            or (len(text) >= RUN and has_long_run(text))
         )
 
     def encode(self, text: str) -> list[int] | None:
@@ -198,7 +202,17 @@ def admit(
     return candidate, f"equals the reference on all {len(probes)} probe texts"
 
 
-def fast_path_of_json(tokenizer_json: bytes, detour: Detour | None = None, guard: CodePoints = DIFFERING) -> FastPath:
+def avoided_by(splits: Iterable[str]) -> str | None:
+    """What the fast engine splits into other words than the reference engines do, with these patterns."""
+    return LONG_S_CONTRACTION if any(CONTRACTION in split for split in splits) else None
+
+
+def fast_path_of_json(
+    tokenizer_json: bytes,
+    detour: Detour | None = None,
+    guard: CodePoints = DIFFERING,
+    avoided: str | None = None,
+) -> FastPath:
     """Fast path for a tokenizer.json whose post-processor, padding and truncation were set to null."""
     from splintr import from_json_bytes  # noqa: PLC0415 - heavy, and an extra
 
@@ -208,7 +222,7 @@ def fast_path_of_json(tokenizer_json: bytes, detour: Detour | None = None, guard
         buffer: bytes = engine.encode_batch_flat([text])[0]  # only calls for several texts release the interpreter lock
         return buffer
 
-    return FastPath(engine.encode, engine.encode_batch, detour, guard, encode_flat)
+    return FastPath(engine.encode, engine.encode_batch, detour, guard, flat=encode_flat, avoided=avoided)
 
 
 def fast_path_of_ranks(rank_file: bytes, pattern: str, special_tokens: dict[str, int]) -> FastPath:
@@ -217,4 +231,5 @@ def fast_path_of_ranks(rank_file: bytes, pattern: str, special_tokens: dict[str,
 
     engine: Any = Tokenizer.from_bytes(rank_file, pattern, special_tokens)
     # What returns a buffer does not see the special tokens here.
-    return FastPath(engine.encode_with_special, engine.encode_batch_with_special)
+    encode, encode_batch = engine.encode_with_special, engine.encode_batch_with_special
+    return FastPath(encode, encode_batch, avoided=avoided_by((pattern,)))

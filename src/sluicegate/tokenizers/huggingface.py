@@ -32,6 +32,7 @@ from sluicegate.tokenizers.fast_path import (
     Detour,
     FastPath,
     admit,
+    avoided_by,
     fast_path_of_json,
 )
 from sluicegate.tokenizers.pieces import tile
@@ -215,11 +216,12 @@ class HuggingFaceTokenizer:
         if reason is None:
             reference = partial(self._ids, add_special_tokens=False)
             guard = DIFFERING_NORMALIZED if self._outline.normalizer is not None else DIFFERING
+            avoided = avoided_by(self._outline.splits())
             detour = None
             if self._outline.splits() == DEEPSEEK_SPLITS:
                 detour = Detour(DEEPSEEK_INNER, DEEPSEEK_RUNS, reference)
             fast, reason = admit(
-                lambda: fast_path_of_json(_without_surroundings(tokenizer_json), detour, guard),
+                lambda: fast_path_of_json(_without_surroundings(tokenizer_json), detour, guard, avoided),
                 reference,
                 probe_texts(token.content for token in self._outline.added_tokens),
             )
