@@ -113,7 +113,7 @@ class Machine:
         self._watches.append((table, form.names[0], ForeignMarkers(*table.signs(form))))
 
     def check_size(self, text: str) -> None:
-        """Raise `TextLimitExceeded` if this complete text, in whatever pieces it will be fed, is beyond the limit."""
+        """Raise `TextLimitExceeded` if this complete text, in whatever pieces it will be fed, exceeds `text_limit`."""
         _check_size(text, self._limit)
 
     def feed(self, chunk: str) -> list[Event]:

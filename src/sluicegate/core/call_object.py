@@ -12,7 +12,7 @@ from sluicegate.core.blocks import Session
 from sluicegate.core.call import CallBuilder
 from sluicegate.core.context import Context
 from sluicegate.core.json_reader import JsonReader, Write
-from sluicegate.core.patterns import SPACE_CLASS, WHITE_SPACE, Markers, Matcher, search_any
+from sluicegate.core.patterns import JSON_SPACE, SPACE_CLASS, WHITE_SPACE, Markers, Matcher, search_any
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -61,7 +61,6 @@ class ReadObject:
         self.problem = ""
 
 
-_SPACE: Final = "[ \t\n\r]*"
 _PLAIN: Final = r'[^"\\\x00-\x1f]*'
 """What is inside of a string without escapes."""
 
@@ -73,17 +72,17 @@ class _Expressions:
 
     def __init__(self, shape: CallObject, tail: str) -> None:
         keys = "|".join(map(re.escape, (*shape.name_keys, *shape.argument_keys)))
-        other = rf'"(?!(?:{keys})"){_PLAIN}"{_SPACE}:{_SPACE}"{_PLAIN}"'
-        name = rf'"{re.escape(shape.name_keys[0])}"{_SPACE}:{_SPACE}"({_PLAIN})"'
-        arguments = rf'"{re.escape(shape.argument_keys[0])}"{_SPACE}:{_SPACE}(?={{)'
+        other = rf'"(?!(?:{keys})"){_PLAIN}"{JSON_SPACE}:{JSON_SPACE}"{_PLAIN}"'
+        name = rf'"{re.escape(shape.name_keys[0])}"{JSON_SPACE}:{JSON_SPACE}"({_PLAIN})"'
+        arguments = rf'"{re.escape(shape.argument_keys[0])}"{JSON_SPACE}:{JSON_SPACE}(?={{)'
         # Without a tail the end of an object within the arguments may look like this, too, but mostly not.
-        behind = tail or f'(?!{_SPACE}(?:}}|,{_SPACE}"))'
+        behind = tail or f'(?!{JSON_SPACE}(?:}}|,{JSON_SPACE}"))'
         # What matches all that stands before the arguments.
         self.beginning: Matcher = re.compile(
-            rf"[{SPACE_CLASS}]*{{{_SPACE}(?:{other}{_SPACE},{_SPACE})*?{name}{_SPACE},{_SPACE}{arguments}"
+            rf"[{SPACE_CLASS}]*{{{JSON_SPACE}(?:{other}{JSON_SPACE},{JSON_SPACE})*?{name}{JSON_SPACE},{JSON_SPACE}{arguments}"
         ).match
         # What matches the closing brace of the arguments and all that must follow.
-        self.ending = re.compile(rf"}}(?:{_SPACE},{_SPACE}{other})*{_SPACE}}}{behind}")
+        self.ending = re.compile(rf"}}(?:{JSON_SPACE},{JSON_SPACE}{other})*{JSON_SPACE}}}{behind}")
 
 
 class TypicalObject:

@@ -20,7 +20,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from sluicegate.core.context import Context
-from sluicegate.core.patterns import Steps
+from sluicegate.core.patterns import JSON_SPACE, Steps
 
 DEPTH_LIMIT: Final = 127
 """Most containers open at once; the next one is a fault."""
@@ -36,7 +36,7 @@ _encode: Final[Callable[[Any], bytes]] = msgspec.json.Encoder().encode
 _SPACES: Final = " \t\n\r"
 _FEW: Final = 16
 """How much white space mostly is the most; in code points."""
-_SPACE: Final = re.compile(r"[ \t\n\r]*").match
+_SPACE: Final = re.compile(JSON_SPACE).match
 _PLAIN: Final = re.compile(r'[^"\\\x00-\x1f]+').match
 _SIMPLE_STRING: Final = re.compile(r'"[^"\\\x00-\x1f]*"').match
 _ESCAPE: Final = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})').match

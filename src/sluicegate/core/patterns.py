@@ -26,6 +26,9 @@ WHITE_SPACE: Final = (
 SPACE_CLASS: Final = r"\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 """The same as the inside of a regular expression's character class."""
 
+JSON_SPACE: Final = "[ \t\n\r]*"
+"""An expression for the white space that JSON may hold."""
+
 _STRETCH: Final = 512
 """How far is searched for one of several characters at a time, in code points."""
 

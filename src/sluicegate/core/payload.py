@@ -17,11 +17,10 @@ from sluicegate.core.call import CallBuilder
 from sluicegate.core.call_object import CallObject, ReadObject, TypicalObject, read_call_object
 from sluicegate.core.errors import InvalidDialect
 from sluicegate.core.json_reader import JsonBroken, JsonCut, JsonReader
-from sluicegate.core.patterns import SPACE_CLASS, WHITE_SPACE, Markers, Steps, stands_at
+from sluicegate.core.patterns import JSON_SPACE, SPACE_CLASS, WHITE_SPACE, Markers, Steps, stands_at
 from sluicegate.core.white_space import skip_space
 
 _SPACE: Final = re.compile(f"[{SPACE_CLASS}]*").match
-_JSON_SPACE: Final = "[ \t\n\r]*"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +72,7 @@ class Payload(BlockFormat):
         self._endings = Markers(endings if self.tail else self.ends_behind_json)
         longer = any(ending != self.tail and ending.startswith(self.tail) for ending in endings)
         # What must follow the JSON of a call that is read at once; None if nothing is certain at first sight.
-        tail = f"{_JSON_SPACE}{re.escape(self.tail_behind + self.tail)}" if self.tail else ""
+        tail = f"{JSON_SPACE}{re.escape(self.tail_behind + self.tail)}" if self.tail else ""
         certain = not (self.tail and (self.ends_behind_json or longer))
         self._typical_object: TypicalObject | None = None
         self._typical_end: re.Pattern[str] | None = None

@@ -13,8 +13,8 @@ LONGEST_KNOWN = 2 * 1024
 MOST_KNOWN = 256
 """Heads that are kept; heads that never come twice, such as those with an id of their own, must not fill the memory."""
 _END = b"\r\n\r\n"
-_LENGTH = re.compile(rb"\r\n[Cc]ontent-[Ll]ength: ([0-9]{1,9})\r\n")
 _MOST_DIGITS = 9
+_LENGTH = re.compile(rb"\r\n[Cc]ontent-[Ll]ength: ([0-9]{1,%d})\r\n" % _MOST_DIGITS)
 
 
 class Head:

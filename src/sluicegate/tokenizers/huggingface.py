@@ -132,10 +132,8 @@ def _keeps_words_apart(pre_tokenizer: dict[str, Any] | None) -> bool:
 
 def _makes_words(pre_tokenizer: dict[str, Any]) -> bool:
     match pre_tokenizer:
-        case {"type": "Split", "pattern": {"Regex": _}, "behavior": "Isolated", "invert": False}:
-            return True
-        case {"type": "Split", "pattern": {"Regex": _}, "behavior": "Removed", "invert": True}:
-            return True
+        case {"type": "Split", "pattern": {"Regex": _}, "behavior": behavior, "invert": invert}:
+            return (behavior, invert) in {("Isolated", False), ("Removed", True)}
         case _:
             return False
 
