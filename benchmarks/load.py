@@ -155,7 +155,8 @@ class Client:
         except OSError as error:
             self.tally.wrong.append(f"lost: {type(error).__name__}")
             return
-        self._judge(answer, identity, (time.perf_counter() - began) * 1000)
+        head, _, body = answer.partition(b"\r\n\r\n")
+        self._judge(head, len(body), identity, (time.perf_counter() - began) * 1000)
 
     def ask_and_wait(self, buffer: bytearray) -> None:
         """The same with a socket that blocks, for a process of its own. The answer has to fit into the buffer.
@@ -173,19 +174,23 @@ class Client:
         except OSError as error:
             self.tally.wrong.append(f"lost: {type(error).__name__}")
             return
-        self._judge(bytes(buffer[:size]), identity, (time.perf_counter() - began) * 1000)
+        milliseconds = (time.perf_counter() - began) * 1000
+        length_of_head = buffer.find(b"\r\n\r\n", 0, size)
+        if length_of_head < 0:
+            length_of_head = size
+        self._judge(bytes(buffer[:length_of_head]), size - length_of_head - 4, identity, milliseconds)
 
     def _next(self) -> tuple[str, bytes]:
         self.tally.sent += 1
         identity = f"load-{id(self.tally):x}-{self.tally.sent}"
         return identity, f"{self._head}\r\nX-Request-Id: {identity}\r\n\r\n".encode()
 
-    def _judge(self, answer: bytes, identity: str, milliseconds: float) -> None:
-        head, _, body = answer.partition(b"\r\n\r\n")
+    def _judge(self, head: bytes, length: int, identity: str, milliseconds: float) -> None:
+        """Count an answer with this head and a body of `length` bytes."""
         lines = head.decode("latin-1").split("\r\n")
         headers = dict(line.lower().split(": ", 1) for line in lines[1:])
-        if headers.get("x-request-id") != identity or len(body) != int(headers.get("content-length", "-1")):
-            self.tally.wrong.append(f"not one whole answer to its request: {answer[:80]!r}")
+        if headers.get("x-request-id") != identity or length != int(headers.get("content-length", "-1")):
+            self.tally.wrong.append(f"not one whole answer to its request: {head[:80]!r}")
         elif lines[0].split()[1] == "200":
             self.tally.accepted.append(milliseconds)
         else:

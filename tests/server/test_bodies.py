@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 from typing import Any
+from unittest import mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
+from sluicegate.server import body as bodies
 from sluicegate.server.body import SEARCHED_AT_ONCE, BodyReader, InvalidBody, InvalidJson
 from sluicegate.server.routes.tokens import DetokenizeBody, TokenizeBody
 from sluicegate.server.routes.tools import read_tools
@@ -133,6 +135,21 @@ def test_duplicates_are_found_wherever_the_search_of_a_long_body_steps_on(shift:
         TOKENIZE.read(head + filling + b'","prompt":"' + b"y" * 9 + b'"}')
     once = head.replace(b"prompt", b"pr") + filling + b'","prompt":"' + b"y" * 9 + b'"}'
     assert TOKENIZE.read(once).prompt == "y" * 9
+
+
+@pytest.mark.parametrize("shift", range(-20, 3))
+def test_names_with_escapes_are_found_wherever_the_search_steps_on(shift: int) -> None:
+    head = b'{"model":"","prompt":"","z":"'
+    filling = b"x" * (SEARCHED_AT_ONCE - len(head) - len(b'",') + shift)
+    with pytest.raises(InvalidBody, match="field 'prompt' appears twice"):
+        TOKENIZE.read(head + filling + b'","pr\\u006Fmpt":"' + b"y" * 9 + b'"}')
+
+
+@pytest.mark.parametrize("repeats", [1, SEARCHED_AT_ONCE])
+def test_escapes_that_no_name_can_hold_do_not_make_a_body_read_twice(repeats: int) -> None:
+    with mock.patch.object(bodies.json, "loads", side_effect=AssertionError):
+        escaped = b"\\u00e9\\u003c\\u0026\\u001b\\u0040" * repeats
+        assert TOKENIZE.read(b'{"model":"","prompt":["' + escaped + b'"]}').prompt == ["é<&\x1b@" * repeats]
 
 
 def test_unknown_members_are_ignored_at_any_depth_and_size() -> None:

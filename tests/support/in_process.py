@@ -7,9 +7,9 @@ import http.client
 import io
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from uvicorn.config import Config
 from uvicorn.server import ServerState
@@ -19,6 +19,8 @@ from sluicegate.server.protocol import Connection
 from sluicegate.server.service import Service
 from sluicegate.settings import Settings
 from sluicegate.tokenizers.sources import load_path
+
+T = TypeVar("T")
 
 TINY = Path(__file__).parent.parent / "fixtures" / "http" / "tiny"
 
@@ -108,6 +110,10 @@ class InProcess:
     ) -> Reply:
         """Send one request, whose body (bytes, or a value as JSON) comes in so many pieces."""
         return self._loop.run_until_complete(self._ask(method, path, body, dict(headers or {}), pieces))
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """What `work` returns, in the event loop of the service."""
+        return self._loop.run_until_complete(work)
 
     def raw(self, connections: Connections, pieces: Sequence[bytes]) -> tuple[bytes, bool]:
         """What a new connection answers to these pieces of requests, and whether it ends then."""

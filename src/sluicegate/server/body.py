@@ -7,10 +7,12 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from time import monotonic
-from typing import Any, Generic, NamedTuple, TypeVar
+from types import UnionType
+from typing import Any, Generic, NamedTuple, TypeVar, get_args
 
 import msgspec
 
+from .long_strings import Pause, shorten
 from .request import Request
 from .response import ErrorShape, Refused, Response, error_response
 
@@ -20,8 +22,15 @@ _JSON_TYPE = re.compile(rb"application/(?:json|[!#$&^_.+0-9a-z-]+\+json)[ \t]*(?
 _LONE_SURROGATE = re.compile(
     rb"(?<!\\)(?:\\\\)*\\u[dD](?:[89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|[c-fC-F][0-9a-fA-F]{2})"
 )
+_NAME = re.compile(rb"[0-9A-Za-z_]+")
+_ESCAPED_CHARACTER_OF_NAME = re.compile(
+    rb"\\u00(?:3[0-9]|4[1-9a-fA-F]|5[0-9aAfF]|6[1-9a-fA-F]|7[0-9aA])"  # digits, letters, underscore
+)
+_LENGTH_OF_ESCAPE = len("\\u0000")
 SEARCHED_AT_ONCE = 64 * 1024
 """Bytes that are searched in one step: in between, a thread that reads a long body gives way to the others."""
+LONG_BODY = 256 * 1024
+"""Bytes of a body from which it is read in a thread, and a long string in it in parts."""
 _DUPLICATES_ARE_FREE: Mapping[str, Any] = {}
 _WORDS = {
     "str": "a string",
@@ -121,6 +130,10 @@ def _too_slow(limits: Limits, shape: ErrorShape, *, stalled: bool) -> Response:
     return error_response(shape, 408, code, message, close=True)
 
 
+def go_on() -> None:
+    """No pause."""
+
+
 class BodyReader(Generic[T]):
     """Reads bodies of one type.
 
@@ -133,12 +146,42 @@ class BodyReader(Generic[T]):
         names = [field.encode_name for field in msgspec.structs.fields(type)]
         self._known: dict[str, Any] = {name: nested.get(name, _DUPLICATES_ARE_FREE) for name in names}
         all_names = [name.encode() for name in {*names, *_names_in(nested)}]
+        assert all(map(_NAME.fullmatch, all_names)), all_names  # see _ESCAPED_CHARACTER_OF_NAME
         self._longest_name = max(map(len, all_names)) + 2
         pattern = re.compile(b'"(?:%b)"' % b"|".join(map(re.escape, all_names)))
         self._find_names, self._names_in_turn = pattern.findall, pattern.finditer
+        texts = [field for field in msgspec.structs.fields(type) if _may_be_text(field.type)]
+        self._texts = [field.name for field in texts]
+        text_names = b"|".join(re.escape(field.encode_name.encode()) for field in texts)
+        self._opens_text = re.compile(rb'"(?:%b)"[ \t\r\n]*:[ \t\r\n]*"' % text_names)
 
-    def read(self, body: bytes) -> T:
-        """The body as a struct. Raises `InvalidJson` and `InvalidBody`."""
+    def read(self, body: bytes, pause: Pause = go_on) -> T:
+        """The body as a struct. Raises `InvalidJson` and `InvalidBody`.
+
+        `pause` is called in between where a body is long, so only in a thread.
+        """
+        if len(body) >= LONG_BODY:
+            value = self._read_in_parts(body, pause)
+            if value is not None:
+                return value
+        return self._read(body, pause)
+
+    def _read_in_parts(self, body: bytes, pause: Pause) -> T | None:
+        """The body of which one string is long, None for all others."""
+        shortened = shorten(body, self._opens_text, pause)
+        if shortened is None:
+            return None
+        try:
+            value = self._read(shortened.body, pause)
+        except (InvalidJson, InvalidBody):
+            return None  # the places that errors name are those of the whole body
+        for name in self._texts:
+            if getattr(value, name) == shortened.stand_in:
+                setattr(value, name, shortened.string)
+                return value
+        return None
+
+    def _read(self, body: bytes, pause: Pause) -> T:
         try:
             value = self._decode(body)
         except msgspec.ValidationError as error:
@@ -151,21 +194,24 @@ class BodyReader(Generic[T]):
             raise InvalidJson("request body is not valid JSON: it is nested too deeply") from None
         if not body.isascii():
             check_text(body)
-        if self._may_have_duplicates(body):
+        if self._may_have_duplicates(body, pause):
             self._refuse_duplicates(body)
         return value
 
-    def _may_have_duplicates(self, body: bytes) -> bool:
+    def _may_have_duplicates(self, body: bytes, pause: Pause) -> bool:
         """Cheap and never wrong when false: no known member's name comes twice as a whole string."""
-        if b"\\u00" in body:  # a name may be spelt with escapes
-            return True
         found: list[bytes]
         if len(body) <= SEARCHED_AT_ONCE:
+            if b"\\u00" in body and _ESCAPED_CHARACTER_OF_NAME.search(body):
+                return True
             found = self._find_names(body)
             return len(found) != len(set(found))
         found = []
         for start in range(0, len(body), SEARCHED_AT_ONCE):
+            pause()
             end = start + SEARCHED_AT_ONCE
+            if _ESCAPED_CHARACTER_OF_NAME.search(body, start, end + _LENGTH_OF_ESCAPE - 1):
+                return True
             # A name that begins here may end behind.
             names = self._names_in_turn(body, start, end + self._longest_name - 1)
             found += [name[0] for name in names if name.start() < end]
@@ -177,6 +223,10 @@ class BodyReader(Generic[T]):
         except (ValueError, RecursionError):  # what Python refuses beyond JSON, such as numbers of 5,000 digits
             return
         _refuse_duplicates_in(members, self._known, "")
+
+
+def _may_be_text(type: Any) -> bool:  # noqa: A002
+    return type is str or (isinstance(type, UnionType) and str in get_args(type))
 
 
 class _Members(list[tuple[str, Any]]):

@@ -14,6 +14,9 @@ from .head import Head
 if TYPE_CHECKING:
     from .protocol import Connection
 
+SLICE = 128 * 1024
+"""Bytes of an answer that are written at once."""
+
 _log = logging.getLogger("sluicegate.protocol")
 
 
@@ -114,11 +117,26 @@ class Exchange:
                 if self._expected < 0 or (self._expected and not more_body):
                     raise RuntimeError("The body of the answer is not as long as its content-length says")
                 parts.append(body)
-        connection.write(b"".join(parts))
+        if len(body) <= SLICE:
+            connection.write(b"".join(parts))
+        else:
+            await self._write_slices(memoryview(b"".join(parts)))
         if not more_body:
             self.response_complete = True
             self.set()
             connection.answered(self)
+
+    async def _write_slices(self, data: memoryview) -> None:
+        """Write what is long; in between, other connections get their turn.
+
+        Does not wait for a slow reader, who would keep the request in progress.
+        """
+        for start in range(0, len(data), SLICE):
+            if start:
+                await asyncio.sleep(0)
+            if self.disconnected:
+                return
+            self.connection.write(data[start : start + SLICE])
 
     def _start(self, status: int, headers: list[tuple[bytes, bytes]]) -> list[bytes]:
         head = [STATUS_LINE[status], self.connection.all.date]

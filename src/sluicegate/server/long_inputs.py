@@ -11,15 +11,14 @@ from sluicegate.core.collect import collect
 from sluicegate.core.events import Event, Outcome
 from sluicegate.parsing import Machine
 
+from .body import LONG_BODY, go_on
+from .long_strings import Pause
 from .response import Response
 from .routing import SMALL_BODY
 from .state import ServiceState
 
 T = TypeVar("T")
 Answer: TypeAlias = Response | Awaitable[Response]
-
-LONG_BODY = 256 * 1024
-"""Bytes of a body from which it is read in a thread, too."""
 
 PIECE = 16 * 1024
 """Code points of a long text that a parser takes at once: a compiled core keeps the interpreter lock meanwhile."""
@@ -37,15 +36,17 @@ def rest() -> None:
     time.sleep(_REST)
 
 
-def read(state: ServiceState, reader: Callable[[bytes], T], body: bytes, answer: Callable[[T], Answer]) -> Answer:
+def read(
+    state: ServiceState, reader: Callable[[bytes, Pause], T], body: bytes, answer: Callable[[T], Answer]
+) -> Answer:
     """Read a body, in a thread if it is long, and answer it."""
-    return answer(reader(body)) if len(body) < LONG_BODY else _read_in_thread(state, reader, body, answer)
+    return answer(reader(body, go_on)) if len(body) < LONG_BODY else _read_in_thread(state, reader, body, answer)
 
 
 async def _read_in_thread(
-    state: ServiceState, reader: Callable[[bytes], T], body: bytes, answer: Callable[[T], Answer]
+    state: ServiceState, reader: Callable[[bytes, Pause], T], body: bytes, answer: Callable[[T], Answer]
 ) -> Response:
-    response = answer(await state.in_thread(partial(reader, body)))
+    response = answer(await state.in_thread(partial(reader, body, rest)))
     return response if isinstance(response, Response) else await response
 
 

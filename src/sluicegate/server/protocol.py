@@ -322,7 +322,7 @@ class Connection(HttpToolsProtocol):
         """Write a short answer, together with others."""
         self.all.outbox.post(self.loop, self.transport, data)
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: bytes | memoryview) -> None:
         """Write at once."""
         self.all.outbox.flush()
         self.transport.write(data)

@@ -15,7 +15,7 @@ from sluicegate.core.errors import ConflictingStart, TextLimitExceeded, UnknownD
 from sluicegate.core.events import Diagnostic, Outcome, Span
 from sluicegate.parsing import Machine
 from sluicegate.server.body import BodyReader, InvalidBody
-from sluicegate.server.long_inputs import parse, run
+from sluicegate.server.long_inputs import parse, rest, run
 from sluicegate.server.request import Request
 from sluicegate.server.response import Response, encode_json
 from sluicegate.server.routing import SMALL_BODY, Route, post
@@ -89,7 +89,7 @@ def parsing_routes(state: ServiceState) -> list[Route]:
 
 
 def _function_call(body: bytes) -> Response:
-    wanted = _FUNCTION_CALL.read(body)
+    wanted = _FUNCTION_CALL.read(body, rest)
     tools = read_tools(wanted.tools)
     try:
         outcome = _parse_tool_calls(wanted, tools)
@@ -112,7 +112,7 @@ def _parse_tool_calls(wanted: FunctionCallBody, tools: list[dict[str, Any]] | No
 
 
 def _reasoning(body: bytes) -> Response:
-    wanted = _REASONING.read(body)
+    wanted = _REASONING.read(body, rest)
     in_reasoning = wanted.in_reasoning if isinstance(wanted.in_reasoning, bool) else None
     prompt = wanted.prompt if isinstance(wanted.prompt, str) else None
     try:

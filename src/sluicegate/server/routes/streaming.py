@@ -18,6 +18,7 @@ from sluicegate.core.events import Event, Outcome
 from sluicegate.dialects.detection import Choice
 from sluicegate.parsing import Machine
 from sluicegate.server.body import BodyReader, InvalidBody, InvalidJson
+from sluicegate.server.long_inputs import read
 from sluicegate.server.request import Request
 from sluicegate.server.response import Response, StreamedResponse, encode_json
 from sluicegate.server.routing import Route, post
@@ -92,7 +93,10 @@ class StreamingRoutes:
 
     async def stream(self, _request: Request, body: bytes) -> Response:
         """The events of an output that comes in chunks, in their order, and the outcome at the end."""
-        wanted = _STREAM.read(body)
+        response = read(self._state, _STREAM.read, body, self._stream)
+        return response if isinstance(response, Response) else await response
+
+    def _stream(self, wanted: StreamBody) -> Response:
         chunks = _chunks(wanted)
         choice = self._unified.choice(wanted)
         try:
@@ -211,7 +215,9 @@ class StreamingRoutes:
 
     def check(self, _request: Request, body: bytes) -> Response | Awaitable[Response]:
         """Read a text in many cuttings and compare the outcomes."""
-        wanted = _CHECK.read(body)
+        return read(self._state, _CHECK.read, body, self._check_wanted)
+
+    def _check_wanted(self, wanted: CheckBody) -> Awaitable[Response]:
         if len(wanted.text) > CHECK_LIMIT:
             raise InvalidBody(f"field 'text' has {len(wanted.text)} code points, more than {CHECK_LIMIT}", "text")
         choice = self._unified.choice(wanted)

@@ -12,6 +12,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from sluicegate.server.body import BodyReader, InvalidBody
 from sluicegate.server.long_inputs import read, rest, run
+from sluicegate.server.long_strings import Pause
 from sluicegate.server.request import Request
 from sluicegate.server.response import Refused, Response, encode_json, error_response, plain_error
 from sluicegate.server.routing import SMALL_BODY, Route, post
@@ -270,7 +271,6 @@ def _long_tokens_of(stored: StoredTokenizer, prompt: str, flags: dict[str, bool]
     for part in parts:
         ids = stored.tokenizer.encode_flat(part, **flags)
         count += len(ids)
-        rest()
         for start in range(0, len(ids), STEP):
             steps.append(encode_json(ids[start : start + STEP].tolist())[1:-1])
             rest()
@@ -307,13 +307,13 @@ def _render(stored: StoredTokenizer, wanted: TokenizeBody, messages: list[dict[s
     )
 
 
-def _read_ids(body: bytes) -> DetokenizeBody | DetokenizeBatchBody:
+def _read_ids(body: bytes, pause: Pause) -> DetokenizeBody | DetokenizeBatchBody:
     try:
-        return _DETOKENIZE.read(body)
+        return _DETOKENIZE.read(body, pause)
     except InvalidBody as error:
         if "tokens[0] must be a whole number" not in str(error) or "not an array" not in str(error):
             raise
-        return _DETOKENIZE_BATCH.read(body)
+        return _DETOKENIZE_BATCH.read(body, pause)
 
 
 def _detokenize(stored: StoredTokenizer, wanted: DetokenizeBody | DetokenizeBatchBody) -> Response:

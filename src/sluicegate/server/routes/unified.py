@@ -18,7 +18,7 @@ from sluicegate.dialects.detection import PASSTHROUGH, Choice, match_model
 from sluicegate.dialects.output_detection import Candidate, detect_from_text
 from sluicegate.parsing import Machine
 from sluicegate.server.body import BodyReader, InvalidBody
-from sluicegate.server.long_inputs import parse
+from sluicegate.server.long_inputs import parse, rest
 from sluicegate.server.parser_choice import ParserChoice
 from sluicegate.server.request import Request
 from sluicegate.server.response import Refused, Response, encode_json, error_response
@@ -117,7 +117,7 @@ class UnifiedRoutes:
         return self._state.in_thread(partial(self._parse, output)) if long else self._parse(output)
 
     def _read(self, body: bytes) -> _Output:
-        wanted = _PARSE.read(body)
+        wanted = _PARSE.read(body, rest)
         tokenizer = self._tokenizer(wanted)
         choice = self.choice(wanted)
         if tokenizer is None:
@@ -179,14 +179,14 @@ class UnifiedRoutes:
 
     def detect(self, _request: Request, body: bytes) -> Response | Awaitable[Response]:
         """Which parsers fit a model's name, an output, or both."""
-        wanted = _DETECT.read(body)
+        work = partial(self._detect, body)
+        # A text is read by every format there is.
+        return work() if len(body) <= SMALL_BODY // 16 else self._state.in_thread(work)
+
+    def _detect(self, body: bytes) -> Response:
+        wanted = _DETECT.read(body, rest)
         if wanted.model is UNSET and wanted.text is UNSET:
             raise InvalidBody("one of 'model' and 'text' is required", "model")
-        work = partial(self._detect, wanted)
-        # A text is read by every format there is.
-        return work() if wanted.text is UNSET or len(body) <= SMALL_BODY // 16 else self._state.in_thread(work)
-
-    def _detect(self, wanted: DetectBody) -> Response:
         answer = DetectAnswer()
         if isinstance(wanted.model, str):
             choice, match = self._choose(wanted.model), match_model(wanted.model)
