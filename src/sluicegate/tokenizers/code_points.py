@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Set
+from collections.abc import Callable, Iterable, Set
 from functools import cached_property
 
 
 class CodePoints:
-    """A set of code points, written in hexadecimal: `7FD 897-89F`."""
+    """A set of code points beyond ASCII, written in hexadecimal: `7FD 897-89F`."""
 
     def __init__(self, spans: str) -> None:
         self._spans = " ".join(spans.split())
 
     @cached_property
-    def _search(self) -> tuple[tuple[bytes, ...], re.Pattern[bytes]]:
-        """The bytes with which they begin, and what finds them. Made when it is first needed: it takes 10 ms."""
+    def _searches(self) -> list[tuple[bytes, Callable[[bytes], re.Match[bytes] | None]]]:
+        """The bytes with which they begin, each with what finds those. Made when first needed: it takes 10 ms.
+
+        For one byte to begin with, `re` looks many times faster than for several.
+        """
         ranges = [[int(end, 16) for end in span.split("-")] for span in self._spans.split()]
         encoded = {chr(code).encode() for ends in ranges for code in range(ends[0], ends[-1] + 1)}
-        return tuple({sequence[:1] for sequence in encoded}), re.compile(_pattern(encoded))
+        by_first: defaultdict[bytes, set[bytes]] = defaultdict(set)
+        for sequence in encoded:
+            by_first[sequence[:1]].add(sequence[1:])
+        return [(first, re.compile(re.escape(first) + _pattern(rests)).search) for first, rests in by_first.items()]
 
     def __repr__(self) -> str:
         return f"CodePoints({self._spans!r})"
@@ -29,10 +35,9 @@ class CodePoints:
         if text.isascii():
             return False
         data = text.encode("utf-8", "surrogatepass")
-        first_bytes, pattern = self._search
-        for first in first_bytes:
-            if first in data:
-                return pattern.search(data) is not None
+        for first, search in self._searches:
+            if first in data and search(data) is not None:
+                return True
         return False
 
 
