@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .protocol import Connection
 
 SLICE = 128 * 1024
-"""Bytes of an answer that are written at once."""
+"""Bytes of an answer's body that are written at once."""
 
 _log = logging.getLogger("sluicegate.protocol")
 
@@ -107,36 +107,43 @@ class Exchange:
         if message["type"] != "http.response.body" or self._answer_head is None or self.response_complete:
             raise RuntimeError(f"Unexpected ASGI message '{message['type']}'")
         body, more_body = message.get("body", b""), message.get("more_body", False)
-        parts, self._answer_head = self._answer_head, []
-        if self.head.method != "HEAD":
-            if self._expected is None:
-                parts += [b"%x\r\n" % len(body), body, b"\r\n"] if body else []
-                parts += [] if more_body else [b"0\r\n\r\n"]
-            else:
-                self._expected -= len(body)
-                if self._expected < 0 or (self._expected and not more_body):
-                    raise RuntimeError("The body of the answer is not as long as its content-length says")
-                parts.append(body)
-        if len(body) <= SLICE:
-            connection.write(b"".join(parts))
+        before, self._answer_head = self._answer_head, []
+        after: list[bytes] = []
+        if self.head.method == "HEAD":
+            body = b""
+        elif self._expected is None:
+            if body:
+                before.append(b"%x\r\n" % len(body))
+                after.append(b"\r\n")
+            if not more_body:
+                after.append(b"0\r\n\r\n")
         else:
-            await self._write_slices(memoryview(b"".join(parts)))
+            self._expected -= len(body)
+            if self._expected < 0 or (self._expected and not more_body):
+                raise RuntimeError("The body of the answer is not as long as its content-length says")
+        if len(body) <= SLICE:
+            connection.write(b"".join([*before, body, *after]))
+        else:
+            await self._write_slices(b"".join(before), body, b"".join(after))
         if not more_body:
             self.response_complete = True
             self.set()
             connection.answered(self)
 
-    async def _write_slices(self, data: memoryview) -> None:
-        """Write what is long; in between, other connections get their turn.
+    async def _write_slices(self, before: bytes, body: bytes, after: bytes) -> None:
+        """Write a long body and what stands around it; in between, other connections get their turn.
 
         Does not wait for a slow reader, who would keep the request in progress.
         """
-        for start in range(0, len(data), SLICE):
-            if start:
-                await asyncio.sleep(0)
+        data = memoryview(body)
+        self.connection.write(before + data[:SLICE])
+        for start in range(SLICE, len(data), SLICE):
+            await asyncio.sleep(0)
             if self.disconnected:
                 return
             self.connection.write(data[start : start + SLICE])
+        if after:
+            self.connection.write(after)
 
     def _start(self, status: int, headers: list[tuple[bytes, bytes]]) -> list[bytes]:
         head = [STATUS_LINE[status], self.connection.all.date]

@@ -35,10 +35,7 @@ class CodePoints:
         if text.isascii():
             return False
         data = text.encode("utf-8", "surrogatepass")
-        for first, search in self._searches:
-            if first in data and search(data) is not None:
-                return True
-        return False
+        return any(first in data and search(data) is not None for first, search in self._searches)
 
 
 def _pattern(sequences: Set[bytes]) -> bytes:

@@ -73,15 +73,6 @@ class TokenizeAnswer(msgspec.Struct, gc=False, omit_defaults=True):
     prompt: str | UnsetType = UNSET
 
 
-class LongTokenizeAnswer(msgspec.Struct, gc=False, omit_defaults=True):
-    """The same for a long prompt: its ids are JSON already."""
-
-    tokens: msgspec.Raw
-    count: int
-    char_count: int
-    prompt: str | UnsetType = UNSET
-
-
 class TokenizeBatchAnswer(msgspec.Struct, gc=False, omit_defaults=True):
     """Answer to several prompts."""
 
@@ -240,41 +231,38 @@ def _tokenize(
     stored: StoredTokenizer, wanted: TokenizeBody, prompt: str | list[str], *, rendered: bool = False
 ) -> Response:
     flags = {"add_special_tokens": wanted.add_special_tokens, "parse_special": wanted.parse_special}
+    shown = prompt if rendered and isinstance(prompt, str) else UNSET
     try:
-        if isinstance(prompt, str):
-            answer = _tokens_of(stored, prompt, wanted.pieces, flags)
-            if rendered:
-                answer.prompt = prompt
-            return Response(encode_json(answer))
-        return Response(encode_json(_tokens_of_all(stored, prompt, wanted.pieces, flags)))
+        if isinstance(prompt, list):
+            return Response(encode_json(_tokens_of_all(stored, prompt, wanted.pieces, flags)))
+        if wanted.pieces:
+            pieces = stored.tokenizer.pieces(prompt, **flags)
+            answer = TokenizeAnswer([piece.id for piece in pieces], len(pieces), len(prompt), pieces, shown)
+        elif len(prompt) > SMALL_BODY:  # so this is one of the threads for long inputs
+            return Response(_answer_in_parts(stored, prompt, flags, shown))
+        else:
+            tokens = stored.tokenizer.encode(prompt, **flags)
+            answer = TokenizeAnswer(tokens, len(tokens), len(prompt), UNSET, shown)
+        return Response(encode_json(answer))
     except TokenizationFailed as error:
         return plain_error(500, "tokenization_error", f"Tokenization failed: {error}")
 
 
-def _tokens_of(
-    stored: StoredTokenizer, prompt: str, with_pieces: bool, flags: dict[str, bool]
-) -> TokenizeAnswer | LongTokenizeAnswer:
-    if not with_pieces and len(prompt) > SMALL_BODY:  # so this is one of the threads for long inputs
-        return _long_tokens_of(stored, prompt, flags)
-    if not with_pieces:
-        tokens = stored.tokenizer.encode(prompt, **flags)
-        return TokenizeAnswer(tokens, len(tokens), len(prompt))
-    pieces = stored.tokenizer.pieces(prompt, **flags)
-    return TokenizeAnswer([piece.id for piece in pieces], len(pieces), len(prompt), pieces)
-
-
-def _long_tokens_of(stored: StoredTokenizer, prompt: str, flags: dict[str, bool]) -> LongTokenizeAnswer:
+def _answer_in_parts(stored: StoredTokenizer, prompt: str, flags: dict[str, bool], shown: str | UnsetType) -> bytes:
+    """The answer to a long prompt. Its ids are made, and made JSON, part by part."""
     # What is put around a text as a whole must not be put around its parts.
     parts = (prompt,) if flags["add_special_tokens"] else stored.tokenizer.parts(prompt)
-    steps: list[bytes] = []
+    tokens: list[bytes] = []
     count = 0
     for part in parts:
         ids = stored.tokenizer.encode_flat(part, **flags)
         count += len(ids)
         for start in range(0, len(ids), STEP):
-            steps.append(encode_json(ids[start : start + STEP].tolist())[1:-1])
+            tokens += (b",", encode_json(ids[start : start + STEP].tolist())[1:-1])
             rest()
-    return LongTokenizeAnswer(msgspec.Raw(b"[%b]" % b",".join(steps)), count, len(prompt))
+    # The ids are the first member; the first comma is not needed.
+    before, after = encode_json(TokenizeAnswer([], count, len(prompt), UNSET, shown)).split(b"]", 1)
+    return b"".join([before, *tokens[1:], b"]", after])
 
 
 def _tokens_of_all(
