@@ -333,9 +333,12 @@ def test_tls(certificate: tuple[Path, Path]) -> None:
             socket.create_connection(("127.0.0.1", service.port), 10) as plain,
             context.wrap_socket(plain, server_hostname="127.0.0.1") as encrypted,
         ):
+            long = json.dumps({"text": "the mill " * 100_000, "reasoning_parser": "qwen3"}).encode()
+            encrypted.sendall(post(long, path=b"/parse/reasoning"))
             encrypted.sendall(b"GET /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n")
-            received = b"".join(iter(lambda: encrypted.recv(1000), b""))
+            received = b"".join(iter(lambda: encrypted.recv(100_000), b""))
         assert received.startswith(b"HTTP/1.1 200 OK")
+        assert received.count(b"the mill ") == 100_000
         assert received.endswith(b"OK")
         lines = service.log.read_text("utf-8").splitlines()
     assert lines
