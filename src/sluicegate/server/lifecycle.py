@@ -14,6 +14,7 @@ from sluicegate.settings import Settings
 from .connections import Connections
 from .listeners import Listener, bind, side_listeners, timeouts, tls_context
 from .logs import configure_logs, get_logger
+from .memory import leave_alone_what_is_there
 from .service import Service
 from .upkeep import drain, grace_after, log_listening, signals, sweep, tick
 
@@ -42,9 +43,10 @@ def run(settings: Settings, *, ignored_flags: tuple[str, ...] = ()) -> None:
 def prepare_process() -> None:
     """Use all the file descriptors that this process may have: what it starts with is often as few as 1,024.
 
-    And let threads that work on long inputs give way to the event loop soon.
+    And let threads that work on long inputs, and garbage collections, give way to the event loop soon.
     """
     sys.setswitchinterval(SWITCH_SECONDS)
+    leave_alone_what_is_there()
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

@@ -13,6 +13,7 @@ from sluicegate.tokenizers.protocol import Tokenizer
 
 from .jobs import JobQueueFull
 from .loading import Loader
+from .memory import leave_alone_what_is_there
 from .state import ServiceState
 from .tokenizer_jobs import TokenizerJobs, load_in_thread, with_attempts
 
@@ -56,6 +57,7 @@ class Startup:
         elif not self._wanted:
             self._state.startup = "loaded"
         if not self._wanted:
+            leave_alone_what_is_there()
             self._all_ended.set()
 
     async def wait(self) -> None:

@@ -212,7 +212,8 @@ class HuggingFaceTokenizer:
         reason = self._outline.reason_against_fast_path() if self._use_fast_path else "the fast path is switched off"
         fast = None
         if reason is None:
-            reference = partial(self._ids, add_special_tokens=False)
+            # Without `self`: a tokenizer that refers to itself would keep its memory until a full garbage collection.
+            reference = partial(_ids, self._reference, add_special_tokens=False)
             guard = DIFFERING_NORMALIZED if self._outline.normalizer is not None else DIFFERING
             avoided = avoided_by(self._outline.splits())
             detour = None
@@ -252,7 +253,7 @@ class HuggingFaceTokenizer:
         try:
             if len(text) < RELEASE_LOCK_FROM:
                 return self._reference.encode(text, add_special_tokens=add_special_tokens).ids
-            return self._ids([text], add_special_tokens=add_special_tokens)[0]
+            return _ids(self._reference, [text], add_special_tokens=add_special_tokens)[0]
         except BaseException as failure:
             if not is_engine_failure(failure):
                 raise
@@ -274,7 +275,7 @@ class HuggingFaceTokenizer:
         rest = [index for index, ids in enumerate(encoded) if ids is None]
         if len(rest) > 1 and not self._alone:
             try:
-                batch = self._ids([texts[index] for index in rest], add_special_tokens=add_special_tokens)
+                batch = _ids(self._reference, [texts[index] for index in rest], add_special_tokens=add_special_tokens)
             except BaseException as failure:
                 if not is_engine_failure(failure):
                     raise
@@ -288,11 +289,6 @@ class HuggingFaceTokenizer:
             except TokenizationFailed as failure:
                 raise TokenizationFailed(failure.reason, index) from None
         return cast("list[list[int]]", encoded)
-
-    def _ids(self, texts: Sequence[str], *, add_special_tokens: bool) -> list[list[int]]:
-        """Encode by the reference's batch call, which releases the interpreter lock."""
-        encodings = self._reference.encode_batch_fast(texts, add_special_tokens=add_special_tokens)
-        return [encoding.ids for encoding in encodings]
 
     def decode(self, ids: Sequence[int], *, skip_special_tokens: bool = True) -> str:
         # The join is needed for other decoders too: it names an unknown id, which the library drops in silence.
@@ -398,6 +394,12 @@ def _load(tokenizer_json: bytes, origin: str) -> tuple[_Outline, Reference]:
             raise
         raise TokenizerFileInvalid(f"'{origin}' is not a valid tokenizer.json: {reason_of(failure)}") from None
     return outline, reference
+
+
+def _ids(reference: Reference, texts: Sequence[str], *, add_special_tokens: bool) -> list[list[int]]:
+    """Encode by the batch call, which releases the interpreter lock."""
+    encodings = reference.encode_batch_fast(texts, add_special_tokens=add_special_tokens)
+    return [encoding.ids for encoding in encodings]
 
 
 def _without_surroundings(tokenizer_json: bytes) -> bytes:
