@@ -17,7 +17,7 @@ from tests.tokenizers import miniatures
 
 BITS = st.sampled_from(
     ["hello", " world", "the hello", "a b", "I'll", " 's", "\n", "\n\n", " \n ", "\r\n", "\t", "  ", "12", " 345", "/",
-     "中国", "。", " é", "e\u0301", "\u0301", "・", "<|begin|>", "<think>", "(x) y", "½", "ſ", "😀"]
+     "中国", "。", "です。", "、が", "：", "！", " слово", " 한국어 ", "は ", " é", "e\u0301", "\u0301", "・", "<|begin|>", "<think>", "(x) y", "½", "ſ", "😀"]
 )  # fmt: skip
 TEXTS = st.lists(BITS | st.text(max_size=4), max_size=30).map("".join)
 
@@ -41,16 +41,19 @@ def test_the_ids_of_the_parts_are_those_of_the_whole(tokenizer: Tokenizer, text:
     assert [token_id for part in parts for token_id in tokenizer.encode(part)] == tokenizer.encode(text)
 
 
-def test_long_texts_are_cut_and_come_together(tokenizer: Tokenizer) -> None:
-    text = "x " * 10 + "hello the world\nhello " * 16_000
+@pytest.mark.parametrize(
+    "words", ["hello the world\nhello ", "слово и дело ", "水門は川が運ぶ、ものを通す。", "한국어 문장 ", "één çà "]
+)
+def test_long_texts_are_cut_and_come_together(tokenizer: Tokenizer, words: str) -> None:
+    text = "x " * 10 + words * 16_000
     parts = [*tokenizer.parts(text)]
-    assert len(parts) == len(text) // PART + 1
+    assert len(parts) > len(text) // PART  # Kimi has a rule of its own as well
     assert "".join(parts) == text
     assert [token_id for part in parts for token_id in tokenizer.encode_flat(part)] == tokenizer.encode(text)
 
 
 def test_a_text_without_a_place_stays_whole() -> None:
-    for text in ("", "a b", "x" * 3 * PART, "中" * PART + "\n\n. "):
+    for text in ("", "a b", "x" * 3 * PART, "中" * PART + "。\n\n. "):
         assert [*parts_of(text)] == [text]
     begin = "x" * (PART + 5_000)
     assert [*parts_of(begin + " y" + begin)] == [begin + " y" + begin]  # not where a place is looked for
@@ -67,7 +70,7 @@ def test_kimis_own_rule_comes_first() -> None:
 
 
 def test_what_reaches_over_a_place_forbids_cutting() -> None:
-    assert can_be_cut((CL100K_PATTERN,), ["<|end|>", "\n\n", "two  blanks"])
+    assert can_be_cut((CL100K_PATTERN,), ["<|end|>", "\n\n", "two  blanks", "。", "。終"])
     for splits, token in (
         ((GPT2_PATTERN,), "<|end|>"),
         ((), "<|end|>"),
@@ -75,6 +78,9 @@ def test_what_reaches_over_a_place_forbids_cutting() -> None:
         ((CL100K_PATTERN,), "<|end of text|>"),
         ((CL100K_PATTERN,), "<|\nend|>"),
         ((CL100K_PATTERN,), "User "),
+        ((CL100K_PATTERN,), "слово "),
+        ((CL100K_PATTERN,), "終。"),
+        ((CL100K_PATTERN,), "<終。終>"),
     ):
         assert not can_be_cut(splits, [token])
 

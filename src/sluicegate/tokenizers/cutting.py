@@ -2,7 +2,8 @@
 
 Byte pair encoding works on the words that a pattern splits a text into. With the patterns below a word ends
 
-- where a blank stands between two ASCII letters (before the blank),
+- where a blank stands between two letters (before the blank),
+- where a mark like `。` stands between two Chinese or Japanese letters (before the mark),
 - behind a line break that a letter follows,
 
 and where it begins and ends does not depend on what is behind. So a text can be cut there, unless a token that is
@@ -33,11 +34,13 @@ PART = 16 * 1024
 _SEARCHED = 4 * 1024
 """Code points that are searched for a place; if there is none, the part becomes longer."""
 
-_PLACE = re.compile(r"[A-Za-z] [A-Za-z]|\n[^\W\d_]")
+_LETTER, _EASTERN_LETTER, _EASTERN_MARK = r"[^\W\d_]", "[一-龥ぁ-ゖァ-ヺ]", "[、。，；：！？]"
+
+_PLACE = re.compile(f"{_LETTER} {_LETTER}|{_EASTERN_LETTER}{_EASTERN_MARK}{_EASTERN_LETTER}|\n{_LETTER}")
 """The cut is behind the first character."""
 
-_REACHES_OVER = re.compile(rf"{_PLACE.pattern}|[A-Za-z] \Z")
-"""Found in a token that can reach over a place: one that holds a place, or ends with the blank behind it."""
+_REACHES_OVER = re.compile(rf"{_PLACE.pattern}|{_LETTER} \Z|{_EASTERN_LETTER}{_EASTERN_MARK}\Z")
+"""Found in a token that can reach over a place: one that holds a place, or ends with what is behind the cut."""
 
 
 def can_be_cut(splits: tuple[str, ...], tokens: Iterable[str]) -> bool:
