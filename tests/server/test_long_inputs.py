@@ -14,13 +14,15 @@ from sluicegate.server.long_inputs import LONG_BODY, PIECE
 from sluicegate.server.routes.tokens import STEP
 from sluicegate.server.routing import SMALL_BODY
 from sluicegate.settings import Settings
+from sluicegate.tokenizers.checkpoint import CheckpointConfig
+from sluicegate.tokenizers.rank_file import format_ranks, rank_tokenizer
 from tests.support.in_process import InProcess
 from tests.tokenizers import miniatures
 
 
 @pytest.fixture(scope="module")
 def service() -> Iterator[InProcess]:
-    service = InProcess(Settings(host="127.0.0.1", max_batch_items=3), tiny=True)
+    service = InProcess(Settings(host="127.0.0.1", max_batch_items=60), tiny=True)
     yield service
     service.close()
 
@@ -39,7 +41,7 @@ def test_a_long_body_is_read_as_strictly_as_a_short_one(service: InProcess) -> N
         '{"model": "", "prompt": %s, "prompt": ""}': "invalid_body",
         '{"model": "", "prompt": [%s, 1]}': "invalid_body",
         '{"model": "", "prompt": %s': "invalid_json",
-        '{"model": "", "prompt": [%s, "", "", ""]}': "batch_too_large",
+        '{"model": "", "prompt": [%s' + ', ""' * 60 + "]}": "batch_too_large",
         '{"model": "", "prompt": %s, "tools": []}': "invalid_body",
     }.items():
         reply = service("POST", "/v1/tokenize", (body % long).encode())
@@ -59,6 +61,37 @@ def test_a_long_prompt_gives_the_ids_of_the_library(service: InProcess) -> None:
     reply = service("POST", "/v1/tokenize", {"model": "", "prompt": [prompt]}).json()
     alone = service("POST", "/v1/tokenize", {"model": "", "prompt": prompt}).json()
     assert alone == {"tokens": reply["tokens"][0], "count": reply["count"][0], "char_count": len(prompt)}
+
+
+@pytest.mark.parametrize("flags", [{}, {"add_special_tokens": True}, {"parse_special": False}])
+def test_a_long_batch_gives_what_its_prompts_give_alone(service: InProcess, flags: dict[str, bool]) -> None:
+    words = "hello the world <|begin|>\n"
+    prompts = ["", words, words * 3_000, "", "", words * 900, words * 900, *["hi"] * 9, words * 2_000, ""]
+    model = {"model": "with ends", **flags}
+    service.service.state.store.add("with ends", miniatures.byte_level(), "with ends")
+    try:
+        alone = [service("POST", "/v1/tokenize", {**model, "prompt": prompt}).json() for prompt in prompts]
+        for first in range(3):
+            together = service("POST", "/v1/tokenize", {**model, "prompt": prompts[first:]}).json()
+            assert together == {name: [answer[name] for answer in alone[first:]] for name in alone[0]}
+    finally:
+        service.service.state.store.remove("with ends")
+
+
+@pytest.mark.parametrize("place", [0, 1, 2, 40, 41])
+def test_a_prompt_of_a_long_batch_that_cannot_be_encoded_is_named(service: InProcess, place: int) -> None:
+    ranks = {token: rank for token, rank in miniatures.ranks().items() if b"z" not in token}
+    tokenizer = rank_tokenizer(format_ranks(ranks), CheckpointConfig({}), origin="no z")
+    service.service.state.store.add("no z", tokenizer, "no z")
+    prompts = ["hello " * 300] * 40
+    prompts.insert(1, "hello the world " * 10_000)
+    try:
+        prompts.insert(place, "z")
+        reply = service("POST", "/v1/tokenize", {"model": "no z", "prompt": prompts})
+        assert reply.status == 500
+        assert f"prompt[{place}]: the ranks have no token for the byte 0x7A" in reply.json()["error"]["message"]
+    finally:
+        service.service.state.store.remove("no z")
 
 
 def test_what_is_put_around_a_long_prompt_is_put_there_once(service: InProcess) -> None:

@@ -17,7 +17,8 @@ from tests.tokenizers import miniatures
 
 BITS = st.sampled_from(
     ["hello", " world", "the hello", "a b", "I'll", " 's", "\n", "\n\n", " \n ", "\r\n", "\t", "  ", "12", " 345", "/",
-     "中国", "。", "です。", "、が", "：", "！", " слово", " 한국어 ", "は ", " é", "e\u0301", "\u0301", "・", "<|begin|>", "<think>", "(x) y", "½", "ſ", "😀"]
+     "中国", "。", "です。", "、が", "：", "！", " слово", " 한국어 ", "は ",
+     " é", "e\u0301", "\u0301", "・", "<|begin|>", "<think>", "(x) y", "½", "ſ", "😀"]
 )  # fmt: skip
 TEXTS = st.lists(BITS | st.text(max_size=4), max_size=30).map("".join)
 

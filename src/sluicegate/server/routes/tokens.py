@@ -101,6 +101,9 @@ class DetokenizeBatchAnswer(msgspec.Struct, gc=False, omit_defaults=True):
 _TOKENIZE = BodyReader(TokenizeBody)
 _DETOKENIZE = BodyReader(DetokenizeBody)
 _DETOKENIZE_BATCH = BodyReader(DetokenizeBatchBody)
+GROUP = 32 * 1024
+"""Code points of a batch that are encoded at once."""
+
 STEP = 8_192
 """Token ids that are encoded as JSON at once: other requests wait for the interpreter lock meanwhile."""
 
@@ -234,6 +237,8 @@ def _tokenize(
     shown = prompt if rendered and isinstance(prompt, str) else UNSET
     try:
         if isinstance(prompt, list):
+            if not wanted.pieces and sum(map(len, prompt)) > SMALL_BODY:
+                return Response(_batch_in_parts(stored, prompt, flags))
             return Response(encode_json(_tokens_of_all(stored, prompt, wanted.pieces, flags)))
         if wanted.pieces:
             pieces = stored.tokenizer.pieces(prompt, **flags)
@@ -250,6 +255,36 @@ def _tokenize(
 
 def _answer_in_parts(stored: StoredTokenizer, prompt: str, flags: dict[str, bool], shown: str | UnsetType) -> bytes:
     """The answer to a long prompt. Its ids are made, and made JSON, part by part."""
+    tokens, count = _json_of_long(stored, prompt, flags)
+    return _with_tokens(TokenizeAnswer([], count, len(prompt), UNSET, shown), tokens)
+
+
+def _batch_in_parts(stored: StoredTokenizer, prompts: list[str], flags: dict[str, bool]) -> bytes:
+    """The answer to prompts that are long together, made in the same way."""
+    tokens: list[bytes] = []
+    counts: list[int] = []
+    while len(counts) < len(prompts):
+        start = len(counts)
+        end, characters = start + 1, len(prompts[start])
+        while end < len(prompts) and (characters := characters + len(prompts[end])) <= GROUP:
+            end += 1
+        try:
+            if end - start == 1 and characters > GROUP:
+                ids, count = _json_of_long(stored, prompts[start], flags)
+                tokens += (b"],[" if start else b"[", *ids)
+                counts.append(count)
+            else:
+                encoded = stored.tokenizer.encode_batch(prompts[start:end], **flags)
+                tokens += (b"],[" if start else b"[", encode_json(encoded)[2:-2])
+                counts += map(len, encoded)
+        except TokenizationFailed as error:
+            raise TokenizationFailed(error.reason, start + (error.index or 0)) from None
+        rest()
+    return _with_tokens(TokenizeBatchAnswer([], counts, [*map(len, prompts)]), [*tokens, b"]"])
+
+
+def _json_of_long(stored: StoredTokenizer, prompt: str, flags: dict[str, bool]) -> tuple[list[bytes], int]:
+    """The ids of a long prompt as JSON, without the brackets, and their number."""
     # What is put around a text as a whole must not be put around its parts.
     parts = (prompt,) if flags["add_special_tokens"] else stored.tokenizer.parts(prompt)
     tokens: list[bytes] = []
@@ -260,9 +295,13 @@ def _answer_in_parts(stored: StoredTokenizer, prompt: str, flags: dict[str, bool
         for start in range(0, len(ids), STEP):
             tokens += (b",", encode_json(ids[start : start + STEP].tolist())[1:-1])
             rest()
-    # The ids are the first member; the first comma is not needed.
-    before, after = encode_json(TokenizeAnswer([], count, len(prompt), UNSET, shown)).split(b"]", 1)
-    return b"".join([before, *tokens[1:], b"]", after])
+    return tokens[1:], count
+
+
+def _with_tokens(answer: TokenizeAnswer | TokenizeBatchAnswer, tokens: list[bytes]) -> bytes:
+    """The answer as JSON; `tokens`, its first member, is empty there."""
+    before, after = encode_json(answer).split(b"]", 1)
+    return b"".join([before, *tokens, b"]", after])
 
 
 def _tokens_of_all(
