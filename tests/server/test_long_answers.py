@@ -11,6 +11,7 @@ import pytest
 from sluicegate.server.connections import Connections, Timeouts
 from sluicegate.server.exchange import SLICE
 from sluicegate.server.protocol import Connection
+from sluicegate.settings import Settings
 from tests.support.in_process import InProcess, Reply
 
 TEXT = "the mill " * SLICE
@@ -79,3 +80,37 @@ def test_others_get_their_turn_between_the_slices_of_a_long_answer(
 def test_nothing_is_written_to_a_client_that_has_gone(service: InProcess) -> None:
     written, _ = written_to(service, go_away)
     assert len(written) == 1
+
+
+def test_who_does_not_read_does_not_keep_a_place() -> None:
+    service = InProcess(Settings(host="127.0.0.1", max_concurrent_requests=1, queue_size=0), tiny=True)
+
+    def post(prompt: str) -> bytes:
+        body = json.dumps({"model": "", "prompt": prompt}).encode()
+        return REQUEST.replace(b"/parse/reasoning", b"/v1/tokenize") % (len(body), body)
+
+    async def ask() -> None:
+        connections = Connections(Timeouts(0, 0))
+        connections.sweep(0, 0)
+        deaf = service.connection(connections)
+        deaf.pause_writing()  # as after an answer that fills all buffers
+        deaf.data_received(post("hi"))
+        for _ in range(10):  # until its answer waits for it
+            await asyncio.sleep(0)
+        assert deaf.is_busy
+        assert await answered(service.connection(connections))
+        deaf.connection_lost(None)
+        await asyncio.sleep(0)
+
+    async def answered(other: Connection) -> bool:
+        written: list[bytes] = []
+        other.transport.write = lambda data: written.append(bytes(data))  # type: ignore[method-assign]
+        other.data_received(post("hi"))
+        while not written:
+            await asyncio.sleep(0)
+        return b"".join(written).startswith(b"HTTP/1.1 200")
+
+    try:
+        service.run(ask())
+    finally:
+        service.close()

@@ -14,6 +14,7 @@ from sluicegate.server import body as bodies
 from sluicegate.server import long_strings
 from sluicegate.server.body import LONG_BODY, BodyReader, InvalidBody, InvalidJson, go_on
 from sluicegate.server.routes.tokens import TokenizeBody
+from sluicegate.server.workers import Registration
 
 READER = BodyReader(TokenizeBody)
 TEXT = 'Say "hello" to the mill,\nC:\\mill\\. Ein Mühlrad, 水門 🌊; '
@@ -57,6 +58,20 @@ def test_others_get_their_turn_within_a_long_string_and_within_a_search() -> Non
         encoded, pauses = json.dumps(body).encode(), mock.Mock()
         assert READER.read(encoded, pauses) == msgspec.convert(body, TokenizeBody)
         assert pauses.call_count >= len(encoded) // long_strings.PART
+
+
+def test_a_struct_that_cannot_be_changed_is_read() -> None:
+    body = {"url": "grpc://" + TEXT * 10_000}
+    assert BodyReader(Registration).read(json.dumps(body).encode()) == msgspec.convert(body, Registration)
+
+
+def test_a_long_string_behind_many_others_is_read_with_the_whole_body() -> None:
+    tools = [{"prompt": "x", "model": "y"}] * 100
+    body = {"model": "m", "tools": tools, "messages": [], "prompt": TEXT * 10_000}
+    pauses = mock.Mock()
+    with mock.patch.object(long_strings, "_parts", wraps=long_strings._parts) as parts:
+        assert READER.read(json.dumps(body).encode(), pauses) == msgspec.convert(body, TokenizeBody)
+    assert parts.call_count <= 8
 
 
 def test_a_long_string_is_not_searched_for_names() -> None:

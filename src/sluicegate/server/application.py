@@ -150,6 +150,8 @@ class Application:
                 request.permit.release()
 
     async def _send(self, request: Request, response: Response, send: Send) -> None:
+        if request.permit is not None and not isinstance(response, StreamedResponse):
+            request.permit.release()  # the work is done; who does not read the answer must not keep the place
         self.count(request, response)
         await send({"type": "http.response.start", "status": response.status, "headers": self.head(request, response)})
         if isinstance(response, StreamedResponse):

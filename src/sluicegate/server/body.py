@@ -177,8 +177,7 @@ class BodyReader(Generic[T]):
             return None  # the places that errors name are those of the whole body
         for name in self._texts:
             if getattr(value, name) == shortened.stand_in:
-                setattr(value, name, shortened.string)
-                return value
+                return msgspec.structs.replace(value, **{name: shortened.string})
         return None
 
     def _read(self, body: bytes, pause: Pause) -> T:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 import msgspec
@@ -23,6 +24,9 @@ _SEARCHED = 1024
 _MOST_BESIDE = 64 * 1024
 """Bytes of a body beside its long string; and how far a body is searched for it."""
 
+_MOST_TRIED = 8
+"""Strings that are looked at: each of them costs as much as a part."""
+
 _STAND_IN = "a long string"
 _decode = msgspec.json.Decoder(str).decode
 
@@ -41,7 +45,7 @@ def shorten(body: bytes, member: re.Pattern[bytes], pause: Pause) -> Shortened |
     `member` finds what comes before the strings that may be long, with their opening quotes. `pause` is called after
     each part.
     """
-    for found in member.finditer(body, 0, _MOST_BESIDE):
+    for found in islice(member.finditer(body, 0, _MOST_BESIDE), _MOST_TRIED):
         start = found.end()
         try:
             parts, end = _parts(body, start, pause)
