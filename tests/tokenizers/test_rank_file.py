@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sluicegate.tokenizers import kimi
 from sluicegate.tokenizers.checkpoint import CheckpointConfig
 from sluicegate.tokenizers.errors import TokenizationFailed, TokenizerFileInvalid, UnknownTokenId
+from sluicegate.tokenizers.fast_path import any_of
 from sluicegate.tokenizers.openai_encodings import CL100K_PATTERN
 from sluicegate.tokenizers.rank_file import RankTokenizer, format_ranks, parse_ranks, rank_tokenizer
 from tests.tokenizers import miniatures
@@ -190,6 +191,34 @@ def test_cut_text_is_encoded_piece_by_piece(of_kimi: RankTokenizer) -> None:
     assert of_kimi.encode_batch([text, "a"]) == [expected, [97]]
     assert of_kimi.encode_flat(text).tolist() == expected
     assert of_kimi.encode(text, parse_special=False) == expected
+
+
+SPECIAL_BITS = [
+    "[BOS]",
+    "<|end|>",
+    "<|open|>",
+    "<|reserved_token_",
+    f"{SIZE + 9}|>",
+    "[",
+    "<|",
+    "hello the",
+    " world",
+    "é",
+]
+
+
+@given(st.lists(st.sampled_from(SPECIAL_BITS) | st.text(max_size=3), max_size=12).map("".join), st.integers(1, 3_000))
+def test_flat_ids_are_those_of_the_list(plain: RankTokenizer, of_kimi: RankTokenizer, text: str, times: int) -> None:
+    for tokenizer in (plain, of_kimi):
+        for flags in ({}, {"add_special_tokens": True}, {"parse_special": False}):
+            assert tokenizer.encode_flat(text, **flags).tolist() == tokenizer.encode(text, **flags)
+    long = text * times
+    assert of_kimi.encode_flat(long).tolist() == of_kimi.encode(long)
+
+
+@given(st.lists(st.sampled_from(SPECIAL_BITS), max_size=4), st.text("[]<|>BOSendp", max_size=12))
+def test_any_of_some_tokens_is_found_where_it_occurs(tokens: list[str], text: str) -> None:
+    assert any_of(tokens)(text) == any(token in text for token in tokens)
 
 
 def test_base64_of_every_byte_is_readable() -> None:

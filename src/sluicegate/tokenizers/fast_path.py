@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from itertools import zip_longest
 from typing import Any
@@ -230,6 +231,23 @@ def fast_path_of_ranks(rank_file: bytes, pattern: str, special_tokens: dict[str,
     from splintr import Tokenizer  # noqa: PLC0415 - heavy, and an extra
 
     engine: Any = Tokenizer.from_bytes(rank_file, pattern, special_tokens)
-    # What returns a buffer does not see the special tokens here.
     encode, encode_batch = engine.encode_with_special, engine.encode_batch_with_special
-    return FastPath(encode, encode_batch, avoided=avoided_by((pattern,)))
+    has_special_tokens = any_of(special_tokens)
+
+    def encode_flat(text: str) -> bytes:
+        if has_special_tokens(text):  # which the call that returns a buffer does not see here
+            return array("I", encode_batch([text])[0]).tobytes()
+        buffer: bytes = engine.encode_batch_flat([text])[0]
+        return buffer
+
+    return FastPath(encode, encode_batch, flat=encode_flat, avoided=avoided_by((pattern,)))
+
+
+def any_of(tokens: Iterable[str]) -> Callable[[str], bool]:
+    """What says whether one of these tokens occurs in a text."""
+    by_first: defaultdict[str, list[str]] = defaultdict(list)
+    for token in tokens:
+        by_first[token[:1]].append(re.escape(token))
+    # For one character to begin with, `re` looks many times faster than for several.
+    searches = [re.compile("|".join(alike)).search for alike in by_first.values()]
+    return lambda text: any(search(text) is not None for search in searches)

@@ -124,12 +124,10 @@ class RankTokenizer:
         if len(pieces) == 1:
             return self._encode_piece(text, parse_special)
         encoded = self._fast.encode_batch(pieces) if self._fast and parse_special else [None] * len(pieces)
-        return list(
-            chain.from_iterable(
-                self._encode_by_reference(piece, parse_special) if ids is None else ids
-                for piece, ids in zip(pieces, encoded, strict=True)
-            )
-        )
+        together: list[int] = []
+        for piece, ids in zip(pieces, encoded, strict=True):
+            together += self._encode_by_reference(piece, parse_special) if ids is None else ids
+        return together
 
     def _encode_piece(self, text: str, parse_special: bool) -> list[int]:
         if self._fast is not None and parse_special and (ids := self._fast.encode(text)) is not None:
@@ -153,7 +151,11 @@ class RankTokenizer:
             raise TokenizationFailed(f"Encoding failed: {reason_of(failure)}") from None
 
     def encode_flat(self, text: str, *, add_special_tokens: bool = False, parse_special: bool = True) -> array[int]:
-        return array("I", self.encode(text, add_special_tokens=add_special_tokens, parse_special=parse_special))
+        ids = array("I", self._before if add_special_tokens else ())
+        for piece in [text] if self._cut is None else self._cut(text):
+            found = self._fast.encode_flat(piece) if self._fast is not None and parse_special else None
+            ids.extend(self._encode_by_reference(piece, parse_special) if found is None else found)
+        return ids
 
     def encode_batch(
         self,
