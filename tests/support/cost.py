@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-LEAST_TURNS, MOST_TURNS = 3, 8
+LEAST_TURNS, MOST_TURNS = 3, 25
 
 
 def assert_no_dearer(

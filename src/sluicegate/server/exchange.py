@@ -44,7 +44,7 @@ class Exchange:
         self.keep_alive = keep_alive
         self.waiting_for_100_continue = head.expects_continue
         self._wake: asyncio.Event | None = None
-        self.body = bytearray()
+        self.body: bytes | bytearray = b""
         self.more_body = True
         self.disconnected = False
         self.response_complete = False
@@ -56,6 +56,15 @@ class Exchange:
     def message_event(self) -> Exchange:
         """What uvicorn wakes when the connection is lost: `receive`."""
         return self
+
+    def add(self, data: bytes) -> None:
+        """A piece of the body has come; mostly the one before was received already, and nothing has to be copied."""
+        if not self.body:
+            self.body = data
+        elif isinstance(self.body, bytearray):
+            self.body += data
+        else:
+            self.body = bytearray(self.body) + data
 
     def set(self) -> None:
         """Something has come for `receive`: body, or the end of the connection."""
@@ -90,7 +99,7 @@ class Exchange:
             await self._wake.wait()
         if self.disconnected or self.response_complete:
             return {"type": "http.disconnect"}
-        body, self.body = bytes(self.body), bytearray()
+        body, self.body = bytes(self.body), b""
         self._delivered = not self.more_body
         return {"type": "http.request", "body": body, "more_body": self.more_body}
 

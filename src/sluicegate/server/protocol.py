@@ -240,7 +240,7 @@ class Connection(HttpToolsProtocol):
         exchange = self._latest()
         if exchange is None or exchange.response_complete:
             return
-        exchange.body += body
+        exchange.add(body)
         if len(exchange.body) > HIGH_WATER_LIMIT and exchange is not self._unstarted:
             self.flow.pause_reading()
         exchange.set()
