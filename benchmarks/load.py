@@ -175,10 +175,8 @@ class Client:
             self.tally.wrong.append(f"lost: {type(error).__name__}")
             return
         milliseconds = (time.perf_counter() - began) * 1000
-        length_of_head = buffer.find(b"\r\n\r\n", 0, size)
-        if length_of_head < 0:
-            length_of_head = size
-        self._judge(bytes(buffer[:length_of_head]), size - length_of_head - 4, identity, milliseconds)
+        head, end, _ = bytes(buffer[: min(size, 4096)]).partition(b"\r\n\r\n")
+        self._judge(head, size - len(head + end), identity, milliseconds)
 
     def _next(self) -> tuple[str, bytes]:
         self.tally.sent += 1

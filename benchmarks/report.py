@@ -49,8 +49,8 @@ answers of one turn of the event loop written together (each write wakes the cli
 became 1), metrics as plain numbers, a date header that is written once per second, a place of the limiter without a
 ticket. Tried and not kept: the modules of the service compiled, too (2 % at most), the requests of one turn all read
 before the first is answered (4 % for one request of three), a way around the request's objects (1 %). What is left,
-34 µs for `/parse/function_call` with 0.3 KB: 6 for the system, 8 for the parse, 4 for JSON, and some 16 for many small
-steps of Python. Of the 51 µs for `/v1/tokenize` with 2 KB the engine takes 14 and JSON 8.
+some 35 µs for `/parse/function_call` with 0.3 KB: 6 for the system, 8 for the parse, 4 for JSON, and some 16 for many
+small steps of Python. Of some 50 µs for `/v1/tokenize` with 2 KB the engine takes 14 and JSON 8.
 """
 TOKENIZERS = """\
 Ours beside the library that each tokenizer comes from, called as its documentation says; the best of five rounds in

@@ -127,22 +127,15 @@ def test_duplicates_are_found_in_long_bodies() -> None:
         TOKENIZE.read(b'{"model":"","prompt":"","prompt":' + text + b"}")
 
 
-@pytest.mark.parametrize("shift", range(-12, 3))
-def test_duplicates_are_found_wherever_the_search_of_a_long_body_steps_on(shift: int) -> None:
-    head = b'{"model":"","prompt":"","z":"'
-    filling = b"x" * (SEARCHED_AT_ONCE - len(head) - len(b'",') + shift)
-    with pytest.raises(InvalidBody, match="field 'prompt' appears twice"):
-        TOKENIZE.read(head + filling + b'","prompt":"' + b"y" * 9 + b'"}')
-    once = head.replace(b"prompt", b"pr") + filling + b'","prompt":"' + b"y" * 9 + b'"}'
-    assert TOKENIZE.read(once).prompt == "y" * 9
-
-
+@pytest.mark.parametrize("name", [b"prompt", b"pr\\u006Fmpt"])
 @pytest.mark.parametrize("shift", range(-20, 3))
-def test_names_with_escapes_are_found_wherever_the_search_steps_on(shift: int) -> None:
+def test_duplicates_are_found_wherever_the_search_of_a_long_body_steps_on(shift: int, name: bytes) -> None:
     head = b'{"model":"","prompt":"","z":"'
     filling = b"x" * (SEARCHED_AT_ONCE - len(head) - len(b'",') + shift)
+    member = b'","%b":"' % name + b"y" * 9 + b'"}'
     with pytest.raises(InvalidBody, match="field 'prompt' appears twice"):
-        TOKENIZE.read(head + filling + b'","pr\\u006Fmpt":"' + b"y" * 9 + b'"}')
+        TOKENIZE.read(head + filling + member)
+    assert TOKENIZE.read(head.replace(b"prompt", b"pr") + filling + member).prompt == "y" * 9
 
 
 @pytest.mark.parametrize("repeats", [1, SEARCHED_AT_ONCE])

@@ -12,7 +12,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, get_args
 
 import msgspec
 
-from .long_strings import Pause, shorten
+from .long_strings import STAND_IN, Pause, shorten
 from .request import Request
 from .response import ErrorShape, Refused, Response, error_response
 
@@ -158,7 +158,8 @@ class BodyReader(Generic[T]):
     def read(self, body: bytes, pause: Pause = go_on) -> T:
         """The body as a struct. Raises `InvalidJson` and `InvalidBody`.
 
-        `pause` is called in between where a body is long, so only in a thread.
+        `pause` is called in between where a body is longer than `SEARCHED_AT_ONCE` bytes: such a body is read in a
+        thread, or with a pause that does nothing.
         """
         if len(body) >= LONG_BODY:
             value = self._read_in_parts(body, pause)
@@ -171,13 +172,14 @@ class BodyReader(Generic[T]):
         shortened = shorten(body, self._opens_text, pause)
         if shortened is None:
             return None
+        short, string = shortened
         try:
-            value = self._read(shortened.body, pause)
+            value = self._read(short, pause)
         except (InvalidJson, InvalidBody):
             return None  # the places that errors name are those of the whole body
         for name in self._texts:
-            if getattr(value, name) == shortened.stand_in:
-                return msgspec.structs.replace(value, **{name: shortened.string})
+            if getattr(value, name) == STAND_IN:
+                return msgspec.structs.replace(value, **{name: string})
         return None
 
     def _read(self, body: bytes, pause: Pause) -> T:

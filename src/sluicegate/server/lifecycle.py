@@ -14,7 +14,7 @@ from sluicegate.settings import Settings
 from .connections import Connections
 from .listeners import Listener, bind, side_listeners, timeouts, tls_context
 from .logs import configure_logs, get_logger
-from .memory import leave_alone_what_is_there
+from .memory import freeze_present_objects
 from .service import Service
 from .upkeep import drain, grace_after, log_listening, signals, sweep, tick
 
@@ -46,7 +46,7 @@ def prepare_process() -> None:
     And let threads that work on long inputs, and garbage collections, give way to the event loop soon.
     """
     sys.setswitchinterval(SWITCH_SECONDS)
-    leave_alone_what_is_there()
+    freeze_present_objects()
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from itertools import islice
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
@@ -27,24 +27,19 @@ _MOST_BESIDE = 64 * 1024
 _MOST_TRIED = 8
 """Strings that are looked at: each of them costs as much as a part."""
 
-_STAND_IN = "a long string"
+STAND_IN = "a long string"
+"""What stands in a shortened body in place of its long string, and nowhere else."""
+
 _decode = msgspec.json.Decoder(str).decode
 
 
-class Shortened(NamedTuple):
-    """A body with `stand_in` in place of the `string` that was long. The body has `stand_in` nowhere else."""
-
-    body: bytes
-    stand_in: str
-    string: str
-
-
-def shorten(body: bytes, member: re.Pattern[bytes], pause: Pause) -> Shortened | None:
-    """Take the first long string out of a body, None where there is none or it cannot be cut.
+def shorten(body: bytes, member: re.Pattern[bytes], pause: Pause) -> tuple[bytes, str] | None:
+    """Take the first long string out of a body: the shortened body and the string, None where there is no such string.
 
     `member` finds what comes before the strings that may be long, with their opening quotes. `pause` is called after
     each part.
     """
+    stand_in = STAND_IN.encode()
     for found in islice(member.finditer(body, 0, _MOST_BESIDE), _MOST_TRIED):
         start = found.end()
         try:
@@ -54,9 +49,9 @@ def shorten(body: bytes, member: re.Pattern[bytes], pause: Pause) -> Shortened |
         if len(parts) > 1:
             rest = body[:start] + body[end:]
             # An escape could spell the stand-in in another way.
-            if len(rest) > _MOST_BESIDE or b"\\" in rest or _STAND_IN.encode() in rest:
+            if len(rest) > _MOST_BESIDE or b"\\" in rest or stand_in in rest:
                 return None
-            return Shortened(body[:start] + _STAND_IN.encode() + body[end:], _STAND_IN, "".join(parts))
+            return body[:start] + stand_in + body[end:], "".join(parts)
     return None
 
 

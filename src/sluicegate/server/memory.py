@@ -16,7 +16,7 @@ def release_freed_memory() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def leave_alone_what_is_there() -> None:
+def freeze_present_objects() -> None:
     """Keep all present objects out of garbage collections; they go, as most do, with the last reference.
 
     Collections look at all of the others at once, and everything waits: with the modules for 20 to 60 ms.

@@ -13,7 +13,7 @@ from sluicegate.tokenizers.protocol import Tokenizer
 
 from .jobs import JobQueueFull
 from .loading import Loader
-from .memory import leave_alone_what_is_there
+from .memory import freeze_present_objects
 from .state import ServiceState
 from .tokenizer_jobs import TokenizerJobs, load_in_thread, with_attempts
 
@@ -57,7 +57,7 @@ class Startup:
         elif not self._wanted:
             self._state.startup = "loaded"
         if not self._wanted:
-            leave_alone_what_is_there()
+            freeze_present_objects()
             self._all_ended.set()
 
     async def wait(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import datetime
 from functools import partial
 from typing import Annotated, Any
@@ -263,24 +263,35 @@ def _batch_in_parts(stored: StoredTokenizer, prompts: list[str], flags: dict[str
     """The answer to prompts that are long together, made in the same way."""
     tokens: list[bytes] = []
     counts: list[int] = []
-    while len(counts) < len(prompts):
+    for group in _groups(prompts):
         start = len(counts)
-        end, characters = start + 1, len(prompts[start])
-        while end < len(prompts) and (characters := characters + len(prompts[end])) <= GROUP:
-            end += 1
+        tokens.append(b"],[" if start else b"[")
         try:
-            if end - start == 1 and characters > GROUP:
-                ids, count = _json_of_long(stored, prompts[start], flags)
-                tokens += (b"],[" if start else b"[", *ids)
+            if len(group[0]) > GROUP:
+                ids, count = _json_of_long(stored, group[0], flags)
+                tokens += ids
                 counts.append(count)
             else:
-                encoded = stored.tokenizer.encode_batch(prompts[start:end], **flags)
-                tokens += (b"],[" if start else b"[", encode_json(encoded)[2:-2])
+                encoded = stored.tokenizer.encode_batch(group, **flags)
+                tokens.append(encode_json(encoded)[2:-2])
                 counts += map(len, encoded)
         except TokenizationFailed as error:
             raise TokenizationFailed(error.reason, start + (error.index or 0)) from None
         rest()
     return _with_tokens(TokenizeBatchAnswer([], counts, [*map(len, prompts)]), [*tokens, b"]"])
+
+
+def _groups(prompts: list[str]) -> Iterator[list[str]]:
+    """Prompts that are at most `GROUP` long together, in their order; a longer one is alone."""
+    group: list[str] = []
+    characters = 0
+    for prompt in prompts:
+        characters += len(prompt)
+        if group and characters > GROUP:
+            yield group
+            group, characters = [], len(prompt)
+        group.append(prompt)
+    yield group
 
 
 def _json_of_long(stored: StoredTokenizer, prompt: str, flags: dict[str, bool]) -> tuple[list[bytes], int]:
